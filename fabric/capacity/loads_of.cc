@@ -200,7 +200,8 @@ Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, Ho
   const AfterFailures after{reservation, loads, failures};
   for (const auto& [plane, links] : by_plane) {
     const bool is_single = spread_of(view, scope, plane) == PathSpread::single;
-    const auto added = is_single ? after.single(plane, links, worst, result) : after.spread(plane, links, worst, result);
+    const auto added =
+        is_single ? after.single(plane, links, worst, result) : after.spread(plane, links, worst, result);
     if (!added) return std::unexpected(added.error());
   }
   std::ranges::sort(result.covered);

@@ -38,17 +38,10 @@ std::vector<std::uint8_t> spread_otherwise(const FabricView& view_before, const 
     is_spread[plane.index()] = was == PathSpread::single && is == PathSpread::single ? 0 : 1;
     differs[plane.index()] = is_spread[plane.index()] != 0 && (was != is || !after.shares_plane(before, plane)) ? 1 : 0;
   }
-  const auto changed = [&](LinkId link) {
-    const PlaneId plane = scope.arc_of(link).plane;
-    if (plane && is_spread[plane.index()] != 0) differs[plane.index()] = 1;
-  };
   view_after.for_each_touched_link(view_before, [&](LinkId link) {
-    if (view_before.carries_transit(link) != view_after.carries_transit(link)) changed(link);
-  });
-  view_after.for_each_touched_switch(view_before, [&](SwitchId sw) {
-    if (view_before.drained(sw) == view_after.drained(sw)) return;
-    const PlaneId plane = scope.plane_of(sw);
-    if (is_spread[plane.index()] != 0) differs[plane.index()] = 1;
+    const PlaneId plane = scope.arc_of(link).plane;
+    const bool changed = view_before.alive(link) != view_after.alive(link);
+    if (changed && plane && is_spread[plane.index()] != 0) differs[plane.index()] = 1;
   });
   return differs;
 }

@@ -12,7 +12,8 @@ namespace railweave::fabric {
 
 // Reservations that send to a destination whose entry differs at a switch that their packets pass, those that lose
 // packets by the old tables, and those that crossed a link whose state changed. In order of job and class. O(tiles +
-// changed entries); planes and tiles that the tables share are skipped.
+// changed entries); planes and tiles that the tables share are skipped. Where packets are spread over several paths, all
+// reservations of a plane in which anything changed.
 std::vector<ReservationPtr> crossing_changes(const Ledger& ledger, const FabricView& view_before,
                                              const ForwardingTables& before, const FabricView& view_after,
                                              const ForwardingTables& after);

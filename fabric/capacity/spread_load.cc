@@ -13,6 +13,39 @@ std::int64_t rounded_up(double mbps) { return static_cast<std::int64_t>(std::cei
 
 }  // namespace
 
+// Most arcs of a tree have one fraction for all sources: then a bit each is enough.
+void SpreadLoads::Use::note(std::span<const std::uint32_t> whose, std::size_t sources, double fraction) {
+  if (even == 0) {
+    even = fraction;
+    crosses.resize((sources + 63) / 64);
+  }
+  if (by_source.empty() && std::abs(fraction - even) > 1e-9 * even) {
+    by_source.resize(sources);
+    for (std::size_t i = 0; i < sources; ++i) {
+      if ((crosses[i / 64] >> i % 64 & 1U) != 0) by_source[i] = even;
+    }
+  }
+  for (const std::uint32_t source : whose) {
+    if (by_source.empty()) {
+      crosses[source / 64] |= std::uint64_t{1} << source % 64;
+    } else {
+      by_source[source] = std::max(by_source[source], fraction);
+    }
+  }
+}
+
+double SpreadLoads::Use::sent(const std::vector<Source>& sources) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!by_source.empty()) {
+      sum += sources[i].send * by_source[i];
+    } else if ((crosses[i / 64] >> i % 64 & 1U) != 0) {
+      sum += sources[i].send * even;
+    }
+  }
+  return sum;
+}
+
 DirectedLink SpreadLoads::link_of(std::uint32_t arc) const {
   const Plane& plane = paths_.plane();
   const Arc& one = plane.arcs[arc];
@@ -42,6 +75,8 @@ void SpreadLoads::read(std::span<const HosePort> ports) {
   merge(
       sources_, [](const Source& a, const Source& b) { return a.sw == b.sw; },
       [](Source& a, const Source& b) { a.send += b.send; });
+  switches_.clear();
+  for (const Source& source : sources_) switches_.push_back(source.sw);
   if (paths_.spread() != PathSpread::adaptive) return;
   std::ranges::stable_sort(targets_, {}, &Target::home);
   merge(
@@ -73,24 +108,20 @@ SpreadLoad SpreadLoads::hose(std::span<const HosePort> ports) {
   for (const Target& target : targets_) {
     paths_.aim(target.port);
     towards_.clear();
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      if (sources_[i].sw == target.home) continue;
-      const auto shares = paths_.from(sources_[i].sw);
-      if (!shares) {
-        ++result.unrouted;
-        continue;
-      }
-      for (const ArcShare& share : *shares) {
-        Use& use = uses_[share.arc];
-        if (use.by_source.empty()) {
-          use.by_source.resize(sources_.size());
-          used_.push_back(share.arc);
-        }
-        if (use.most == 0) towards_.push_back(share.arc);
-        use.most = std::max(use.most, share.fraction);
-        use.by_source[i] = std::max(use.by_source[i], share.fraction);
-      }
-    }
+    paths_.from_each(switches_,
+                     [&](std::span<const std::uint32_t> whose, std::optional<std::span<const ArcShare>> shares) {
+                       if (!shares) {
+                         result.unrouted += whose.size();
+                         return;
+                       }
+                       for (const ArcShare& share : *shares) {
+                         Use& use = uses_[share.arc];
+                         if (use.even == 0) used_.push_back(share.arc);
+                         if (use.most == 0) towards_.push_back(share.arc);
+                         use.most = std::max(use.most, share.fraction);
+                         use.note(whose, sources_.size(), share.fraction);
+                       }
+                     });
     for (const std::uint32_t arc : towards_) {
       uses_[arc].received += target.receive * uses_[arc].most;
       uses_[arc].most = 0;
@@ -98,9 +129,8 @@ SpreadLoad SpreadLoads::hose(std::span<const HosePort> ports) {
   }
   for (const std::uint32_t arc : used_) {
     Use& use = uses_[arc];
-    double sent = 0;
-    for (std::size_t i = 0; i < sources_.size(); ++i) sent += sources_[i].send * use.by_source[i];
-    if (const auto mbps = rounded_up(std::min(use.received, sent)); mbps > 0) result.loads.push_back({link_of(arc), mbps});
+    const auto mbps = rounded_up(std::min(use.received, use.sent(sources_)));
+    if (mbps > 0) result.loads.push_back({link_of(arc), mbps});
     use = {};
   }
   sort_by_link(result.loads);

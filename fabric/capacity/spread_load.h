@@ -47,9 +47,14 @@ class SpreadLoads {
     double receive = 0;
   };
   struct Use {
-    double received = 0;            // what targets receive, each times the largest fraction of any source
-    double most = 0;                // of the sources, towards the target at hand
-    std::vector<double> by_source;  // the largest fraction to any target; empty: not used
+    double received = 0;  // what targets receive, each times the largest fraction of any source
+    double most = 0;      // of the sources, towards the target at hand
+    // The largest fraction of each source to any target: `even` of those that cross, else by_source.
+    double even = 0;                     // 0: not used
+    std::vector<std::uint64_t> crosses;  // a bit for each source
+    std::vector<double> by_source;       // empty: all are even
+    void note(std::span<const std::uint32_t> whose, std::size_t sources, double fraction);
+    [[nodiscard]] double sent(const std::vector<Source>& sources) const;
   };
   void read(std::span<const HosePort> ports);
   void append_host_links(std::span<const HosePort> ports, LoadVector& loads) const;
@@ -59,6 +64,7 @@ class SpreadLoads {
   const RoutingScope& scope_;
   SpreadPaths paths_;
   std::vector<Source> sources_;
+  std::vector<std::uint32_t> switches_;  // of sources_
   std::vector<Target> targets_;
   std::vector<Use> uses_;  // by arc
   std::vector<std::uint32_t> used_, towards_;

@@ -1,6 +1,8 @@
 #include "fabric/capacity/spread_paths.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace railweave::fabric {
 namespace {
@@ -25,12 +27,10 @@ SpreadPaths::SpreadPaths(const FabricView& view, const ForwardingTables& tables,
       spread_(spread_of(view, scope_, plane)),
       hops_(plane_.switch_count(), kNone),
       has_hops_(plane_.switch_count()),
+      next_of_(plane_.switch_count()),
       frontier_(plane_.switch_count()),
       fraction_(plane_.arcs.size()) {
-  for (const Arc& arc : plane_.arcs) {
-    alive_.push_back(view.alive(arc.link) ? 1 : 0);
-    transit_.push_back(view.carries_transit(arc.link) ? 1 : 0);
-  }
+  for (const Arc& arc : plane_.arcs) alive_.push_back(view.alive(arc.link) ? 1 : 0);
 }
 
 void SpreadPaths::fail(LinkId link, const RouteChanges* changes) {
@@ -48,6 +48,8 @@ void SpreadPaths::aim(PortId target) {
     destinations_.push_back(id ? scope_.local(id) : kNone);
   }
   std::ranges::fill(has_hops_, 0);
+  std::ranges::fill(next_of_, NextHops());
+  next_.clear();
 }
 
 std::uint16_t SpreadPaths::port_at(std::uint32_t sw, std::uint32_t destination) const {
@@ -99,51 +101,90 @@ bool SpreadPaths::follow(std::uint32_t sw, std::uint32_t destination, double fra
   return true;
 }
 
-bool SpreadPaths::flood(std::uint32_t sw) {
-  if (hops(sw) == kNone) return false;
-  frontier_.clear();
-  frontier_.at(sw) = 1;
+std::span<const ArcShare> SpreadPaths::next_hops(std::uint32_t sw) {
+  NextHops& known = next_of_[sw];
+  if (known.first == kNone) {
+    known = {static_cast<std::uint32_t>(next_.size()), 0};
+    const std::uint32_t nearer = hops(sw) - 1;
+    double sum = 0;
+    for (std::uint32_t arc = plane_.first_arc[sw]; arc < plane_.first_arc[sw + 1]; ++arc) {
+      if (alive_[arc] == 0 || plane_.arcs[arc].link == failed_ || hops(plane_.arcs[arc].to) != nearer) continue;
+      next_.push_back({arc, rate_of(plane_, arc)});
+      sum += next_.back().fraction;
+      ++known.count;
+    }
+    for (std::uint32_t i = 0; i < known.count; ++i) next_[known.first + i].fraction /= sum;
+  }
+  return std::span(next_).subspan(known.first, known.count);
+}
+
+void SpreadPaths::flood() {
   while (!frontier_.empty()) {
     frontier_.advance();
     for (const auto& [at, fraction] : frontier_.present()) {
       if (at == home_) continue;
-      const std::uint32_t nearer = hops(at) - 1;
-      const std::uint32_t own = next_arc(at, destinations_.front());
-      const auto is_next = [&](std::uint32_t arc) {
-        const bool usable = alive_[arc] != 0 && plane_.arcs[arc].link != failed_ && (transit_[arc] != 0 || arc == own);
-        return usable && hops(plane_.arcs[arc].to) == nearer;
-      };
-      double sum = 0;
-      for (std::uint32_t arc = plane_.first_arc[at]; arc < plane_.first_arc[at + 1]; ++arc) {
-        if (is_next(arc)) sum += rate_of(plane_, arc);
-      }
-      for (std::uint32_t arc = plane_.first_arc[at]; arc < plane_.first_arc[at + 1]; ++arc) {
-        if (!is_next(arc)) continue;
-        const double part = fraction * rate_of(plane_, arc) / sum;
-        add(arc, part);
-        frontier_.at(plane_.arcs[arc].to) += part;
+      for (const ArcShare& hop : next_hops(at)) {
+        add(hop.arc, fraction * hop.fraction);
+        frontier_.at(plane_.arcs[hop.arc].to) += fraction * hop.fraction;
       }
     }
   }
-  return true;
+}
+
+std::span<const ArcShare> SpreadPaths::take_shares() {
+  for (ArcShare& share : shares_) {
+    share.fraction = fraction_[share.arc];
+    fraction_[share.arc] = 0;
+  }
+  return shares_;
 }
 
 std::optional<std::span<const ArcShare>> SpreadPaths::from(std::uint32_t sw) {
   shares_.clear();
   bool whole = true;
   if (spread_ == PathSpread::adaptive) {
-    whole = flood(sw);
+    whole = hops(sw) != kNone;
+    frontier_.clear();
+    if (whole) frontier_.at(sw) = 1;
+    flood();
   } else {
     for (const std::uint32_t one : destinations_) {
       whole = whole && follow(sw, one, 1.0 / static_cast<double>(destinations_.size()));
     }
   }
-  for (ArcShare& share : shares_) {
-    share.fraction = fraction_[share.arc];
-    fraction_[share.arc] = 0;
-  }
+  const auto shares = take_shares();
   if (!whole) return std::nullopt;
-  return shares_;
+  return shares;
+}
+
+void SpreadPaths::from_each(std::span<const std::uint32_t> switches, const Visit& visit) {
+  std::map<std::vector<std::pair<std::uint32_t, double>>, std::vector<std::uint32_t>>
+      behind;  // first hops: who has them
+  for (std::uint32_t i = 0; i < switches.size(); ++i) {
+    const std::uint32_t sw = switches[i];
+    if (sw == home_) continue;
+    if (spread_ != PathSpread::adaptive) {
+      visit(std::span(&i, 1), from(sw));
+      continue;
+    }
+    if (hops(sw) == kNone) {
+      visit(std::span(&i, 1), std::nullopt);
+      continue;
+    }
+    const std::span<const ArcShare> first = next_hops(sw);
+    visit(std::span(&i, 1), first);
+    std::vector<std::pair<std::uint32_t, double>> reached;
+    for (const ArcShare& hop : first) reached.emplace_back(plane_.arcs[hop.arc].to, hop.fraction);
+    std::ranges::sort(reached);
+    behind[std::move(reached)].push_back(i);
+  }
+  for (const auto& [reached, whose] : behind) {
+    shares_.clear();
+    frontier_.clear();
+    for (const auto& [sw, fraction] : reached) frontier_.at(sw) += fraction;
+    flood();
+    visit(whose, take_shares());
+  }
 }
 
 }  // namespace railweave::fabric

@@ -3,10 +3,11 @@
 // lmc: each LID of the end port has the same fraction, on the path that the tables give it. adaptive: a switch sends to
 // the end port by every live arc to a switch that is one hop nearer by its own table, in proportion to the arcs' rates;
 // the hops are those of the tables' routes to the first LID, so the port of the table is always one of them, and no
-// packet comes back. Arcs that carry no transit are left out, unless the table has nothing else.
+// packet comes back. Switches know nothing of drains: drained links carry their share until they are down.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,6 +39,12 @@ class SpreadPaths {
   // until the next call. adaptive: O(arcs on shortest paths), lmc: O(LIDs x hops).
   std::optional<std::span<const ArcShare>> from(std::uint32_t sw);
 
+  // The same of many switches: visit(positions, shares) with the positions of those for which the shares are the same; what
+  // an arc gets from one switch is in one call. No shares: from these some packets do not arrive. Switches whose first
+  // hops are alike, as those of a pod are, are followed together.
+  using Visit = std::function<void(std::span<const std::uint32_t>, std::optional<std::span<const ArcShare>>)>;
+  void from_each(std::span<const std::uint32_t> switches, const Visit& visit);
+
   [[nodiscard]] const Plane& plane() const { return plane_; }
   [[nodiscard]] PathSpread spread() const { return spread_; }
 
@@ -48,13 +55,16 @@ class SpreadPaths {
   [[nodiscard]] std::uint32_t hops(std::uint32_t sw);
   void add(std::uint32_t arc, double fraction);
   bool follow(std::uint32_t sw, std::uint32_t destination, double fraction);
-  bool flood(std::uint32_t sw);
+  // By which arcs a switch sends to the target, and the part of its packets on each.
+  [[nodiscard]] std::span<const ArcShare> next_hops(std::uint32_t sw);
+  void flood();  // what is on the frontier, to the target
+  std::span<const ArcShare> take_shares();
 
   const RoutingScope& scope_;
   const Plane& plane_;
   const PlaneTables& tables_;
   const PathSpread spread_;
-  std::vector<std::uint8_t> alive_, transit_;  // by arc
+  std::vector<std::uint8_t> alive_;  // by arc
   LinkId failed_;
   const RouteChanges* changes_ = nullptr;
 
@@ -63,6 +73,11 @@ class SpreadPaths {
   std::vector<std::uint32_t> hops_;          // by switch; kNone: packets are lost
   std::vector<std::uint8_t> has_hops_;
   std::vector<std::uint32_t> trail_;
+  struct NextHops {
+    std::uint32_t first = kNone, count = 0;  // in next_; none: not known yet
+  };
+  std::vector<NextHops> next_of_;  // by switch
+  std::vector<ArcShare> next_;
   HoseFrontier<double> frontier_;
   std::vector<double> fraction_;  // by arc; of shares_
   std::vector<ArcShare> shares_;

@@ -99,7 +99,7 @@ class FabricView {
   ChunkedVector<std::uint8_t> switch_drained_;
   ChunkedVector<std::uint8_t> host_drained_;
   std::shared_ptr<const std::vector<PathSpread>> spreads_;  // by SubnetId; null: all single
-  std::shared_ptr<const SiteLinkOverlays> site_links_;  // null: all are up and none is drained
+  std::shared_ptr<const SiteLinkOverlays> site_links_;      // null: all are up and none is drained
 };
 
 }  // namespace railweave::fabric

@@ -28,6 +28,11 @@ Check::Check(const Network& network, const Json& certificate, Verdict& verdict)
       throw std::runtime_error(text_of(directed_link(link)) + ": reservedMbps needs one value per class");
     }
   }
+  for (const Json& one : certificate.value("spread", Json::array())) {
+    const auto how = one.at("spread").get<std::string>();
+    if (how != "lmc" && how != "adaptive") throw std::runtime_error("'" + how + "' is no way to spread packets");
+    spread_[one.at("subnet").get<std::string>()] = how;
+  }
   lanes_ = std::make_unique<Lanes>(certificate, classes_, verdict);
 }
 
@@ -284,27 +289,41 @@ std::vector<std::string> Check::survived_failures() const {
 
 Check::JobLoad Check::pattern_load(const JobCheck& check) {
   JobLoad sum;
+  std::unordered_map<PortNumber, double> spread;
+  PortParts parts;
   for (const Json& flow : check.job.at("flows")) {
     const EndPort from = end_port(flow, "from"), to = end_port(flow, "to");
+    if (const std::string how = spread_of(to); !how.empty()) {
+      ++pairs;
+      if (!SpreadWalk(network_, cabling_, check.walker, how).parts(from, to, parts)) not_arriving(check, from, to);
+      for (const auto& [port, part] : parts)
+        spread[port] += part * static_cast<double>(flow.at("mbps").get<std::int64_t>());
+      continue;
+    }
     route(check, from, to);
     for (const PortNumber port : path_) sum[port] += flow.at("mbps").get<std::int64_t>();
   }
+  for (const auto& [port, mbps] : spread) sum[port] += whole_mbps(mbps);
   return sum;
 }
 
 Check::JobLoad Check::hose_load(const JobCheck& check) {
   std::vector<EndPort> ports;
   std::vector<std::size_t> parts;
+  std::vector<std::string> how;
+  std::map<std::pair<std::size_t, std::string>, std::vector<EndPort>> spread;
   for (const Json& one : check.job.at("ports")) {
     ports.push_back(end_port(one, "port"));
     ports.back().send = one.at("sendMbps").get<std::int64_t>();
     ports.back().receive = one.at("receiveMbps").get<std::int64_t>();
     parts.push_back(part(ports.back().name, cabled_));
+    how.push_back(spread_of(ports.back()));
+    if (!how.back().empty()) spread[{parts.back(), how.back()}].push_back(ports.back());
   }
   std::unordered_map<PortNumber, std::vector<std::pair<std::size_t, std::size_t>>> crossing;
   for (std::size_t s = 0; s < ports.size(); ++s) {
     for (std::size_t d = 0; d < ports.size(); ++d) {
-      if (s == d || parts[s] != parts[d]) continue;
+      if (s == d || parts[s] != parts[d] || !how[s].empty()) continue;
       route(check, ports[s], ports[d]);
       for (const PortNumber port : path_) crossing[port].emplace_back(s, d);
     }
@@ -314,7 +333,28 @@ Check::JobLoad Check::hose_load(const JobCheck& check) {
     ++matchings;
     largest[port] = largest_load(ports, senders);
   }
+  for (const auto& [at, of_part] : spread) add_spread_hose(check, at.second, of_part, largest);
   return largest;
+}
+
+void Check::add_spread_hose(const JobCheck& check, const std::string& how, const std::vector<EndPort>& ports,
+                            JobLoad& loads) {
+  SpreadWalk walk(network_, cabling_, check.walker, how);
+  std::vector<std::pair<std::size_t, std::size_t>> lost;
+  for (const auto& [port, mbps] : spread_bound(walk, cabling_, ports, lost)) {
+    ++matchings;
+    if (mbps > 0) loads[port] = mbps;
+  }
+  pairs += ports.size() * (ports.size() - 1);
+  for (const auto& [s, d] : lost) not_arriving(check, ports[s], ports[d]);
+}
+
+std::string Check::spread_of(const EndPort& port) const {
+  const auto peer = network_.peer.find(port.name);
+  const auto subnet =
+      peer == network_.peer.end() ? network_.subnet.end() : network_.subnet.find(switch_of(peer->second));
+  const auto at = subnet == network_.subnet.end() ? spread_.end() : spread_.find(subnet->second);
+  return at == spread_.end() ? std::string() : at->second;
 }
 
 DirectedLink Check::link_at(PortNumber port) const { return {cabling_.name(port), cabling_.name(cabling_.peer(port))}; }
@@ -323,6 +363,10 @@ void Check::route(const JobCheck& check, const EndPort& from, const EndPort& to)
   ++pairs;
   if (from.number != kNoPort && check.walker.walk(from.number, to.number, to.lid, path_)) return;
   path_.clear();
+  not_arriving(check, from, to);
+}
+
+void Check::not_arriving(const JobCheck& check, const EndPort& from, const EndPort& to) {
   verdict_.fault(check.job.at("job").get<std::string>() + check.when + ": packets from " + from.name + " to " +
                  to.name + " do not arrive");
 }

@@ -16,6 +16,7 @@
 #include "services/verify/hose.h"
 #include "services/verify/lanes.h"
 #include "services/verify/network.h"
+#include "services/verify/spread.h"
 #include "services/verify/verdict.h"
 #include "services/verify/walk.h"
 
@@ -62,6 +63,12 @@ class Check {
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> promise(const Json& link, std::size_t of_class) const;
   [[nodiscard]] JobLoad pattern_load(const JobCheck& check);
   [[nodiscard]] JobLoad hose_load(const JobCheck& check);
+  // The same of ports in a subnet that spreads its packets.
+  void add_spread_hose(const JobCheck& check, const std::string& how, const std::vector<EndPort>& ports,
+                       JobLoad& loads);
+  // How the subnet behind the port spreads packets, by the certificate; "": it does not.
+  [[nodiscard]] std::string spread_of(const EndPort& port) const;
+  void not_arriving(const JobCheck& check, const EndPort& from, const EndPort& to);
   // Into path_; empty, with a fault, if packets do not arrive.
   void route(const JobCheck& check, const EndPort& from, const EndPort& to);
   [[nodiscard]] DirectedLink link_at(PortNumber port) const;
@@ -76,6 +83,7 @@ class Check {
   Verdict& verdict_;
   std::vector<PortNumber> path_;  // of the last route
   std::vector<std::string> classes_;
+  std::map<std::string, std::string> spread_;                   // by subnet: those that are not single
   std::map<DirectedLink, std::vector<std::int64_t>> reserved_;  // Mb/s by class
   std::unique_ptr<Lanes> lanes_;                                // not null
   Parts cabled_, parts_;                                        // by all cables, by live ones

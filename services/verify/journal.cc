@@ -46,9 +46,9 @@ std::string job_name(const Json& job) {
 
 // Kinds of records after which a certificate of before is another one.
 bool changes_promises(const std::string& kind) {
-  static constexpr std::array<const char*, 11> kinds{
+  static constexpr std::array<const char*, 12> kinds{
       "topology.accepted", "contract.put", "contract.removed", "qosClasses.put", "job.placed", "job.moved",
-      "job.ended",         "job.evicted",  "job.offerExpired", "link.down",      "link.up"};
+      "job.ended",         "job.evicted",  "job.offerExpired", "link.down",      "link.up",    "subnet.spreadSet"};
   return kind.starts_with("guarantee.") || kind == "link.changed" ||
          std::ranges::any_of(kinds, [&](const char* one) { return kind == one; });
 }
@@ -125,6 +125,9 @@ void Journal::take_snapshot(const Json& state) {
   for (const Json& link : state.at("links").is_array() ? state.at("links") : Json::array()) {
     if (link.at(1) == "down") links_down_.insert(link.at(0).get<std::string>());
   }
+  for (const Json& one : state.value("subnetSpreads", Json::array())) {
+    spread_[one.at("subnet").get<std::string>()] = one.at("spread").get<std::string>();
+  }
   for (const Json& job : state.at("jobs")) take_job(job_name(job), job);
 }
 
@@ -165,6 +168,8 @@ void Journal::take_record(const Json& record) {
     guarantees_.erase(subject);
   } else if (kind.starts_with("guarantee.")) {
     take_guarantee(subject, data.at("guarantee"));
+  } else if (kind == "subnet.spreadSet") {
+    spread_[data.at("subnet").get<std::string>()] = data.at("spread").get<std::string>();
   } else if (kind.starts_with("link.")) {
     for (const Json& report : data.at("links")) {
       const auto link = report.at("link").get<std::string>();
@@ -184,7 +189,10 @@ void Journal::take_record(const Json& record) {
 }
 
 Outside Journal::outside() const {
-  Outside outside{Json::array(), classes_, Json::array(), Json::array()};
+  Outside outside{Json::array(), classes_, Json::array(), Json::array(), Json::array()};
+  for (const auto& [subnet, spread] : spread_) {
+    outside.subnets.push_back({{"id", subnet}, {"routing", {{"spread", spread}}}});
+  }
   for (const auto& [tenant, contract] : contracts_) outside.contracts.push_back(contract);
   for (const std::string& link : links_down_) outside.links_down.push_back({{"id", link}});
   for (const auto& [id, job] : jobs_) {

@@ -16,7 +16,7 @@ namespace railweave::verify {
 
 // What was promised, in the forms of the REST API.
 struct Outside {
-  nlohmann::json contracts, classes, jobs, links_down;  // lists; null: not given
+  nlohmann::json contracts, classes, jobs, links_down, subnets;  // lists; null: not given
   [[nodiscard]] bool complete() const {
     return !contracts.is_null() && !classes.is_null() && !jobs.is_null() && !links_down.is_null();
   }
@@ -42,7 +42,8 @@ class Journal {
   void take_job(const std::string& id, const Json& data);
   void take_guarantee(const std::string& id, const Json& guarantee);
 
-  std::map<std::string, Json> contracts_;  // by tenant, in the form of the REST API
+  std::map<std::string, std::string> spread_;  // by subnet
+  std::map<std::string, Json> contracts_;      // by tenant, in the form of the REST API
   std::map<std::string, std::uint16_t> pkeys_;
   Json classes_;
   std::map<std::string, Json> jobs_;               // placed ones, by id

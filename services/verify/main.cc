@@ -32,14 +32,14 @@ void take_down(Network& network, const std::string& link) {
 
 constexpr const char* kUsage =
     "usage: railweave-verify FABRIC TABLES CERTIFICATE [--journal F | --contracts F --classes F --jobs F --links-down "
-    "F] "
+    "F --subnets F] "
     "[--tables F]... [--public-key F] [--after LINK=FDBS]... [--after-list F] [--list-failures]";
 
 struct Arguments {
   std::vector<std::string> files;
-  std::string contracts, classes, jobs, links_down, journal, public_key;  // files; "": not given
-  std::vector<std::string> tables;                                        // of further subnets
-  std::vector<std::pair<std::string, std::string>> failures;              // link and file
+  std::string contracts, classes, jobs, links_down, subnets, journal, public_key;  // files; "": not given
+  std::vector<std::string> tables;                                                 // of further subnets
+  std::vector<std::pair<std::string, std::string>> failures;                       // link and file
   bool list_failures = false;
 };
 
@@ -77,6 +77,8 @@ Arguments read_arguments(const std::vector<std::string>& words) {
       arguments.jobs = value;
     } else if (option == "--links-down") {
       arguments.links_down = value;
+    } else if (option == "--subnets") {
+      arguments.subnets = value;
     } else if (option == "--journal") {
       arguments.journal = value;
     } else if (option == "--tables") {
@@ -159,6 +161,7 @@ Outside read_outside(const Arguments& arguments, const Json& certificate, const 
   read(outside.classes, arguments.classes);
   read(outside.jobs, arguments.jobs);
   read(outside.links_down, arguments.links_down);
+  read(outside.subnets, arguments.subnets);
   return outside;
 }
 
@@ -166,6 +169,9 @@ void compare_promises(const Outside& outside, const Network& network, const Json
                       Gaps& gaps) {
   if (!outside.complete()) {
     return gaps.add("contracts, classes, jobs and links that are down were not given from outside the certificate");
+  }
+  if (outside.subnets.is_null() && certificate.contains("spread")) {
+    gaps.add("what subnets spread their packets over was not given from outside the certificate");
   }
   const Promises promises(outside, network, verdict);
   promises.compare(certificate, verdict);

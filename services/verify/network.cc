@@ -66,6 +66,10 @@ Network read_network(const std::string& path) {
   for (const Json& one : section(file, "switches")) {
     device.push_back(plain_guid(one.at("guid").get<std::string>()));
     network.switches.insert(device.back());
+    const Json subnet = one.value("subnet", Json("default"));  // its name, or its number in the file
+    network.subnet[device.back()] =
+        subnet.is_string() ? subnet.get<std::string>()
+                           : file.at("subnets").at(subnet.get<std::size_t>()).at("name").get<std::string>();
   }
   const auto adapters = [&](const Json& list, const std::string& host) {
     for (const Json& one : list) {
@@ -74,6 +78,7 @@ Network read_network(const std::string& path) {
       for (const Json& port : section(one, "ports")) {
         const PortName name = device.back() + "/" + std::to_string(++number);
         network.end_port_lid[name] = port.value("lid", std::uint64_t{0});
+        network.end_port_lmc[name] = port.value("lmc", 0U);
         network.host[name] = host;
       }
     }

@@ -18,10 +18,12 @@ struct Network {
   std::map<PortName, std::int64_t> rate_mbps;
   std::set<PortName> infiniband;                            // ports of InfiniBand links
   std::map<PortName, std::uint64_t> end_port_lid;           // of adapter ports; 0: not in the file
+  std::map<PortName, unsigned> end_port_lmc;                // of adapter ports
   std::map<PortName, std::string> host;                     // of adapter ports: the name of their host
   std::map<std::string, std::size_t> host_number;           // in the order of the file
   std::map<std::string, std::vector<std::string>> domains;  // by host: the NVLink domain of each GPU; "": none
   std::set<std::string> switches;                           // GUIDs
+  std::map<std::string, std::string> subnet;                // by switch GUID: its name
   std::set<PortName> dead;                                  // both ends of links that are down
 };
 

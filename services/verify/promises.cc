@@ -36,6 +36,13 @@ bool in_one_place(const Json& ranks, const Network& network) {
 }  // namespace
 
 Promises::Promises(const Outside& outside, const Network& network, Verdict& verdict) : classes_(outside.classes) {
+  if (!outside.subnets.is_null()) spread_.emplace();
+  for (const Json& one : outside.subnets.is_null() ? Json::array() : outside.subnets) {
+    const auto spread = one.at("routing").at("spread").get<std::string>();
+    const auto subnet = one.at("id").get<std::string>();
+    const bool is_here = std::ranges::any_of(network.subnet, [&](const auto& of) { return of.second == subnet; });
+    if (spread != "single" && is_here) spread_->emplace(subnet, spread);
+  }
   cabled_ = cabled_parts_of(network);
   for (const Json& one : outside.contracts) contracts_[one.at("id").get<std::string>()] = one;
   for (const Json& one : outside.links_down) links_down_.insert(in_order(one.at("id").get<std::string>()));
@@ -111,6 +118,11 @@ void Promises::compare(const Json& certificate, Verdict& verdict) const {
   std::set<std::string> down;
   for (const Json& link : certificate.at("linksDown")) down.insert(in_order(link.get<std::string>()));
   if (down != links_down_) verdict.fault("the links that are down are not those of the service");
+  std::map<std::string, std::string> spread;
+  for (const Json& one : certificate.value("spread", Json::array())) {
+    spread[one.at("subnet").get<std::string>()] = one.at("spread").get<std::string>();
+  }
+  if (spread_ && spread != *spread_) verdict.fault("how subnets spread packets is not what the service was told");
   // 2. Jobs.
   std::set<std::string> seen;
   for (const Json& job : certificate.at("jobs")) {

@@ -56,7 +56,8 @@ class Promises {
   std::map<std::string, Json> contracts_;  // by tenant
   Json classes_;
   std::set<std::string> links_down_;
-  std::map<std::string, Promise> promises_;  // by job
+  std::optional<std::map<std::string, std::string>> spread_;  // by subnet, those that are not single; none: not given
+  std::map<std::string, Promise> promises_;                   // by job
 };
 
 }  // namespace railweave::verify

@@ -60,4 +60,12 @@ bool Walker::walk(PortNumber from, PortNumber to, std::uint64_t to_lid, std::vec
   return false;
 }
 
+PortNumber Walker::next(std::uint32_t sw, std::uint64_t lid) const {
+  if (entries_[sw] == nullptr) return kNoPort;
+  const unsigned number = entries_[sw]->port(lid);
+  const auto& ports = cabling_.port_of_switch_[sw];
+  if (number == 0 || number >= ports.size() || ports[number] == kNoPort || dead_[ports[number]] != 0) return kNoPort;
+  return ports[number];
+}
+
 }  // namespace railweave::verify

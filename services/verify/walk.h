@@ -21,6 +21,10 @@ class Cabling {
   [[nodiscard]] const PortName& name(PortNumber port) const { return names_[port]; }
   [[nodiscard]] PortNumber peer(PortNumber port) const { return peer_[port]; }
   [[nodiscard]] std::size_t ports() const { return names_.size(); }
+  // Switches are numbered too. Of the port at the other end; kNoPort: that is an adapter's.
+  [[nodiscard]] std::uint32_t switch_behind(PortNumber port) const { return switch_of_[peer_[port]]; }
+  // By number; kNoPort: without a cable.
+  [[nodiscard]] const std::vector<PortNumber>& ports_of(std::uint32_t sw) const { return port_of_switch_[sw]; }
 
  private:
   friend class Walker;
@@ -38,6 +42,9 @@ class Walker {
   Walker(const Cabling& cabling, const Routes& routes, const std::set<PortName>& dead);
   // The ports that packets leave by on their route from one end port to another, in `path`; false: they do not arrive.
   bool walk(PortNumber from, PortNumber to, std::uint64_t to_lid, std::vector<PortNumber>& path) const;
+  // The port that a switch sends packets to the LID by; kNoPort: none, or its cable is down.
+  [[nodiscard]] PortNumber next(std::uint32_t sw, std::uint64_t lid) const;
+  [[nodiscard]] bool is_dead(PortNumber port) const { return dead_[port] != 0; }
 
  private:
   const Cabling& cabling_;

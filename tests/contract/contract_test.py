@@ -35,6 +35,7 @@ import reroute_cases  # noqa: E402
 import route_cases  # noqa: E402
 import service_cases  # noqa: E402
 import site_cases  # noqa: E402
+import spread_cases  # noqa: E402
 import tenant_cases  # noqa: E402
 import webhook_cases  # noqa: E402
 from contract import Contract  # noqa: E402
@@ -142,7 +143,8 @@ class Run:
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases,
                    job_change_cases, launch_cases, event_cases,
-                   guarantee_cases, agent_cases, reroute_cases, webhook_cases, null_cases, service_cases, http_cases)
+                   guarantee_cases, agent_cases, reroute_cases, spread_cases, webhook_cases, null_cases, service_cases,
+                   http_cases)
         with Service(self.options.railweaved) as service:
             key = service.folder / "certificate.key"
             subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", str(key)], check=True)
@@ -169,8 +171,8 @@ class Run:
             return
         with Service(self.options.live_service) as service:
             session = Session(service.start(), self.contract)
-            for case in live_cases.CASES:
-                self.attempt(f"live_cases.{case.__name__}", case, session)
+            for case in live_cases.CASES[:-1] + [spread_cases.not_in_direct_mode] + live_cases.CASES[-1:]:
+                self.attempt(f"{case.__module__}.{case.__name__}", case, session)
             session.close()
             if service.stop() != 0:
                 self.failed.append("stop of the live service")

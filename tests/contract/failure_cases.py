@@ -39,6 +39,7 @@ WRITES = {
     "putTopology": {"body": FABRIC},
     "checkpointJob": {"path": {"id": "job-000001"}},
     "putQueuePolicy": {"body": {"backfill": "none"}},
+    "putSubnetRouting": {"path": {"id": "compute"}, "body": {"spread": "adaptive"}},
     "putReservation": {"path": {"name": "r"}, "body": {"kind": "maintenance", "nodes": ["node-1"], "from": "2099-01-01T00:00:00Z",
                                                       "to": "2099-01-02T00:00:00Z"}},
     "removeReservation": {"path": {"name": "kept"}},

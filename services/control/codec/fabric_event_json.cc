@@ -24,6 +24,8 @@ constexpr ByText kDrainState{[](DrainState state) { return to_string(state); },
                              [](std::string_view text) { return parse_enum<DrainState>(text); }, "state of a drain"};
 constexpr ByText kMode{[](SubnetMode mode) { return to_string(mode); },
                        [](std::string_view text) { return parse_enum<SubnetMode>(text); }, "mode"};
+constexpr ByText kSpread{[](fabric::PathSpread spread) { return to_text(spread); },
+                         [](std::string_view text) { return parse_enum<fabric::PathSpread>(text); }, "spread"};
 constexpr ByText kLinkState{[](fabric::LinkState state) { return control::to_string(state); },
                             [](std::string_view text) { return parse_link_state(text); }, "state of a link"};
 constexpr Names<AlarmSeverity, 2> kSeverities{
@@ -67,6 +69,9 @@ constexpr std::tuple kDiffersFields{field("subjectKind", &TopologyDiffers::subje
 constexpr std::tuple kModeFields{field("subnet", &SubnetModeSet::subnet),
                                  required_field("mode", &SubnetModeSet::mode, kMode),
                                  field("reason", &SubnetModeSet::reason)};
+constexpr std::tuple kSpreadFields{field("subnet", &SubnetSpreadSet::subnet),
+                                   required_field("spread", &SubnetSpreadSet::spread, kSpread),
+                                   field("reason", &SubnetSpreadSet::reason)};
 constexpr std::tuple kRequestedFields{
     required_field("kind", kTargetKind, kDrainKind), field("id", kTargetId), field("reason", &DrainRequested::reason),
     field("forced", &DrainRequested::forced), optional_field("follows", &DrainRequested::follows)};
@@ -111,6 +116,8 @@ constexpr std::tuple kLimitsFields{field("dataLanes", &PortLimits::data_lanes),
 // In snapshots.
 constexpr std::tuple kPolicyParts{required_field("mode", &SubnetPolicy::mode, kMode),
                                   field("reason", &SubnetPolicy::reason), field("version", &SubnetPolicy::version)};
+constexpr std::tuple kSpreadParts{required_field("spread", &SubnetSpread::spread, kSpread),
+                                  field("reason", &SubnetSpread::reason), field("version", &SubnetSpread::version)};
 constexpr std::tuple kDrainFields{required_field("kind", kTargetKind, kDrainKind),
                                   field("id", kTargetId),
                                   required_field("state", &Drain::state, kDrainState),
@@ -152,6 +159,19 @@ Result<void> read_policies(const Json& list, ClusterState& state) {
     table.emplace(std::move(subnet), std::move(policy));
   }
   state.subnet_policies = std::make_shared<const SubnetPolicyTable>(std::move(table));
+  return {};
+}
+
+Result<void> read_spreads(const Json& list, ClusterState& state) {
+  for (const auto& item : list) {
+    ObjectReader reader(item, "/fabric/subnetSpreads");
+    SubnetSpread spread;
+    std::string subnet;
+    reader.read("subnet", subnet);
+    read_fields(reader, spread, kSpreadParts);
+    if (auto done = reader.finish(); !done) return done;
+    state.put_spread(subnet, std::move(spread));
+  }
   return {};
 }
 
@@ -228,6 +248,7 @@ Result<void> read_link_states(const Json& list, ClusterState& state) {
 
 Out to_json(const TopologyDiffers& event) { return fields_json(event, kDiffersFields); }
 Out to_json(const SubnetModeSet& event) { return fields_json(event, kModeFields); }
+Out to_json(const SubnetSpreadSet& event) { return fields_json(event, kSpreadFields); }
 Out to_json(const DrainRequested& event) { return fields_json(event, kRequestedFields); }
 Out to_json(const DrainAdvanced& event) { return fields_json(event, kAdvancedFields); }
 Out to_json(const DrainCleared& event) { return fields_json(event, kClearedFields); }
@@ -252,6 +273,7 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
   }
   if (kind == "topology.differs") return body_of<TopologyDiffers>(data, kDiffersFields);
   if (kind == "subnet.modeSet") return body_of<SubnetModeSet>(data, kModeFields);
+  if (kind == "subnet.spreadSet") return body_of<SubnetSpreadSet>(data, kSpreadFields);
   if (kind == "drain.requested") return body_of<DrainRequested>(data, kRequestedFields);
   if (kind == "drain.advanced" || kind == "drain.completed") return body_of<DrainAdvanced>(data, kAdvancedFields);
   if (kind == "drain.cleared") return body_of<DrainCleared>(data, kClearedFields);
@@ -278,6 +300,12 @@ Out fabric_state_to_json(const ClusterState& state) {
     write_fields(item, policy, kPolicyParts);
     policies.push_back(std::move(item));
   }
+  Out spreads = Out::array();
+  for (const auto& [subnet, spread] : *state.subnet_spreads) {
+    Out item{{"subnet", subnet}};
+    write_fields(item, spread, kSpreadParts);
+    spreads.push_back(std::move(item));
+  }
   Out drains = Out::array();
   for (const auto& [target, drain] : *state.drains) drains.push_back(fields_json(drain, kDrainFields));
   Out alarms = Out::array();
@@ -302,7 +330,7 @@ Out fabric_state_to_json(const ClusterState& state) {
   return {{"viewVersion", state.view_version}, {"subnetPolicies", std::move(policies)},
           {"drains", std::move(drains)},       {"alarms", std::move(alarms)},
           {"links", std::move(links)},         {"linkCosts", fields_json(*state.link_costs, kKeptCostsFields)},
-          {"portLimits", std::move(limits)}};
+          {"portLimits", std::move(limits)},   {"subnetSpreads", std::move(spreads)}};
 }
 
 Result<void> read_fabric_state(const Json& value, ClusterState& state) {
@@ -318,6 +346,7 @@ Result<void> read_fabric_state(const Json& value, ClusterState& state) {
   const Json& alarms = part("alarms");
   const Json& links = part("links");
   const Json& limits = part("portLimits");
+  const Json& spreads = part("subnetSpreads");  // older snapshots have none
   const Json* costs = parts.take("linkCosts");  // older snapshots have none
   if (auto done = parts.finish(); !done) return done;
   if (auto done = read_policies(policies, state); !done) return done;
@@ -325,6 +354,7 @@ Result<void> read_fabric_state(const Json& value, ClusterState& state) {
   if (auto done = read_alarms(alarms, state); !done) return done;
   if (auto done = read_link_states(links, state); !done) return done;
   if (auto done = read_limits_of_subnets(limits, state); !done) return done;
+  if (auto done = read_spreads(spreads, state); !done) return done;
   if (costs == nullptr) return {};
   auto kept = record_from_json<LinkCosts>(*costs, "/fabric/linkCosts", kKeptCostsFields);
   if (!kept) return std::unexpected(kept.error());

@@ -14,6 +14,7 @@ namespace railweave::api {
 
 Out to_json(const control::TopologyDiffers& event);
 Out to_json(const control::SubnetModeSet& event);
+Out to_json(const control::SubnetSpreadSet& event);
 Out to_json(const control::DrainRequested& event);
 Out to_json(const control::DrainAdvanced& event);
 Out to_json(const control::DrainCleared& event);

@@ -61,6 +61,7 @@ DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& com
 
 // fabric_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command);
+DecisionResult decide_command(const DecisionInput& in, const SetSubnetSpread& command);
 DecisionResult decide_command(const DecisionInput& in, const RequestDrain& command);
 DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command);
 DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& command);

@@ -24,6 +24,14 @@ std::string_view drain_area(DrainKind kind) {
   return areas[static_cast<std::size_t>(kind)];
 }
 
+// Railweave programs forwarding tables; adaptive routing is programmed by the subnet managers of vendors.
+DecisionResult refuse_adaptive(const std::string& subnet) {
+  return refuse(
+      ErrorKind::conflict, "subnets.notAdaptive",
+      "subnet " + subnet + " is said to route adaptively, and in direct mode Railweave gives each pair one path",
+      "choose another mode, or the spread single: railweave subnets spread " + subnet + " single");
+}
+
 }  // namespace
 
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command) {
@@ -43,7 +51,28 @@ DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& comm
                   std::to_string(costs) + " of its links have costs, which OpenSM cannot apply",
                   "remove the costs first: railweave guarantees reroute --reset");
   }
+  if (command.mode == SubnetMode::direct && state.spread(command.subnet) == fabric::PathSpread::adaptive) {
+    return refuse_adaptive(command.subnet);
+  }
   return Decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const SetSubnetSpread& command) {
+  const ClusterState& state = in.state;
+  const auto& t = state.topology();
+  if (state.spread(command.subnet) == command.spread) return Decision{};
+  if (command.spread == fabric::PathSpread::adaptive && state.mode(command.subnet) == SubnetMode::direct) {
+    return refuse_adaptive(command.subnet);
+  }
+  const auto has_path_sets = [&](fabric::PortId port) {
+    return t.lmc(port) > 0 && t.subnet(port) && t.name(t.subnet(port)) == command.subnet;
+  };
+  if (command.spread == fabric::PathSpread::lmc && std::ranges::none_of(t.hca_ports(), has_path_sets)) {
+    return refuse(ErrorKind::conflict, "subnets.noLmc",
+                  "every adapter port of subnet " + command.subnet + " has one LID, so that its packets have one path",
+                  "give its ports an LMC above 0, and discover or import it again");
+  }
+  return Decision{{SubnetSpreadSet{command.subnet, command.spread, command.reason}}, {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& in, const RequestDrain& command) {

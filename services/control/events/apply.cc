@@ -256,7 +256,7 @@ struct Apply {
     change_job(body.id, [&](Job& job) { job.saved_us = body.saved_us; });
   }
 
-  // alarm_events.h, job_changes.h, webhook_events.h
+  // alarm_events.h, job_changes.h, subnet_events.h, webhook_events.h
   template <class Body>
     requires requires(ClusterState& any, const Body& body, const Event& with) { apply_change(any, body, with); }
   void operator()(const Body& body) const {
@@ -318,12 +318,6 @@ struct Apply {
     state.jobs.put(std::move(job));
     change(state.ended, [&](auto& ended) { ended.push_back(body.id); });
     drop_oldest_ended(state, event.time_us);
-  }
-
-  void operator()(const SubnetModeSet& body) const {
-    change(state.subnet_policies, [&](auto& policies) {
-      policies.insert_or_assign(body.subnet, SubnetPolicy{body.mode, body.reason, event.seq});
-    });
   }
 
   void operator()(const DrainRequested& body) const {

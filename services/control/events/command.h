@@ -136,6 +136,11 @@ struct SetSubnetMode {
   std::string reason;
   std::optional<std::uint64_t> if_version;
 };
+struct SetSubnetSpread {
+  std::string subnet;
+  fabric::PathSpread spread = fabric::PathSpread::single;
+  std::string reason;
+};
 struct RequestDrain {
   DrainTarget target;  // resolved
   std::string reason;
@@ -193,9 +198,9 @@ struct Command {
   std::string actor;
   std::variant<SubmitJob, SubmitJobs, ChangeJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob,
                PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode,
-               RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms, AcknowledgeAlarm,
-               ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract, PutQosClasses, IssueToken,
-               RevokeToken, BeginTerm, PutWebhook, RemoveWebhook, ReportWebhook>
+               SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms,
+               AcknowledgeAlarm, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
+               PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook, RemoveWebhook, ReportWebhook>
       body;
   RequestOrigin origin = {};
 };

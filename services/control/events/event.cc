@@ -180,6 +180,14 @@ struct MakeHeading {
         event.mode == SubnetMode::observe ? EventSeverity::info : EventSeverity::warning,
         "subnet " + event.subnet + " is in " + std::string(to_string(event.mode)) + " mode" + because(event.reason)};
   }
+  EventHeading operator()(const SubnetSpreadSet& event) const {
+    using fabric::PathSpread;
+    const std::string paths = event.spread == PathSpread::single ? "each pair has one path"
+                              : event.spread == PathSpread::lmc  ? "senders use all LIDs of an end port evenly"
+                                                                 : "switches use all shortest paths";
+    return {"subnet.spreadSet", "subnet", event.subnet, EventSeverity::info,
+            "guarantees in subnet " + event.subnet + " count on this: " + paths + because(event.reason)};
+  }
   EventHeading operator()(const DrainRequested& event) const {
     return {"drain.requested", subject_kind(event.target), event.target.id, EventSeverity::info,
             "drain of " + to_string(event.target) + (event.forced ? " forced" : " requested") + because(event.reason)};

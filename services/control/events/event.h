@@ -15,6 +15,7 @@
 #include "fabric/topology/host_match.h"
 #include "services/control/events/alarm_events.h"
 #include "services/control/events/job_changes.h"
+#include "services/control/events/subnet_events.h"
 #include "services/control/events/webhook_events.h"
 #include "services/control/state/cluster_state.h"
 
@@ -132,11 +133,6 @@ struct JobEnded {
   std::string reason;
 };
 
-struct SubnetModeSet {
-  std::string subnet;
-  SubnetMode mode = SubnetMode::observe;
-  std::string reason;
-};
 struct DrainRequested {
   DrainTarget target;
   std::string reason;
@@ -216,14 +212,15 @@ struct GuaranteeChanged {
   std::int64_t for_us = 0;  // for `restored`: how long it was at risk
 };
 
-using EventBody = std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced,
-                               JobWaits, JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue,
-                               OfferExpired, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut,
-                               ReservationPut, MaintenanceBegan, ReservationRemoved, SubnetModeSet, DrainRequested,
-                               DrainAdvanced, DrainCleared, LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared,
-                               AlarmAcknowledged, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut,
-                               ContractRemoved, QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan,
-                               JobChanged, JobReordered, JobHeld, WebhookPut, WebhookRemoved, WebhookAdvanced>;
+using EventBody =
+    std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
+                 JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, JobMoved,
+                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan,
+                 ReservationRemoved, SubnetModeSet, SubnetSpreadSet, DrainRequested, DrainAdvanced, DrainCleared,
+                 LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, AlarmAcknowledged, RoutesProgrammed,
+                 QosProgrammed, PortLimitsRead, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged,
+                 TokenIssued, TokenRevoked, LeaderBegan, JobChanged, JobReordered, JobHeld, WebhookPut, WebhookRemoved,
+                 WebhookAdvanced>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
 struct RequestOrigin {

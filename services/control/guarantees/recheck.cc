@@ -313,7 +313,7 @@ bool links_returned(const ClusterState& before, const ClusterState& after) {
   for (const auto link : fabric::site_link_ids(after.topology())) {
     if (after.view.links_in_use(link) > before.view.links_in_use(link)) return true;
   }
-  bool better = false;
+  bool better = !after.view.is_spread_alike(before.view);
   after.view.for_each_touched_link(before.view, [&](fabric::LinkId link) {
     better = better || (after.view.alive(link) && !before.view.alive(link)) ||
              (before.view.drained(link) && !after.view.drained(link));

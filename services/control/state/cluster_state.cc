@@ -18,6 +18,7 @@ ClusterState::ClusterState()
       guaranteed(std::make_shared<const std::set<JobId>>()),
       relabelled(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
+      subnet_spreads(std::make_shared<const SubnetSpreadTable>()),
       drains(std::make_shared<const DrainTable>()),
       link_costs(std::make_shared<const LinkCosts>()),
       alarms(std::make_shared<const AlarmTable>()),
@@ -60,6 +61,19 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   }
   for (const auto& [target, drain] : *drains) mark(target, true);
   put_costs(*link_costs);
+  follow_spreads();
+}
+
+void ClusterState::put_spread(const std::string& subnet, SubnetSpread spread) {
+  auto table = std::make_shared<SubnetSpreadTable>(*subnet_spreads);
+  table->insert_or_assign(subnet, std::move(spread));
+  subnet_spreads = std::move(table);
+  follow_spreads();
+}
+
+void ClusterState::follow_spreads() {
+  if (subnet_spreads->empty() || accepted.topology == nullptr) return;
+  for (const auto subnet : topology().subnets()) view.set_spread(subnet, spread(topology().name(subnet)));
 }
 
 void ClusterState::put_costs(LinkCosts costs) {

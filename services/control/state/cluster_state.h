@@ -27,6 +27,7 @@
 #include "services/control/state/port_limits.h"
 #include "services/control/state/queue_rules.h"
 #include "services/control/state/subnet_mode.h"
+#include "services/control/state/subnet_spread.h"
 #include "services/control/state/tenant.h"
 #include "services/control/state/webhook.h"
 
@@ -71,6 +72,7 @@ struct ClusterState {
   JobTable jobs;
   IdempotencyTable idempotency;
   std::shared_ptr<const SubnetPolicyTable> subnet_policies;
+  std::shared_ptr<const SubnetSpreadTable> subnet_spreads;
   std::shared_ptr<const DrainTable> drains;
   std::shared_ptr<const LinkCosts> link_costs;
   std::shared_ptr<const AlarmTable> alarms;
@@ -99,6 +101,7 @@ struct ClusterState {
   void rejoin_sites();  // after a change of links between sites: makes placement_fabric follow the view
   void mark(const DrainTarget& target, bool drained);  // no effect if the topology does not have the target
   void put_costs(LinkCosts costs);                     // replaces all earlier costs
+  void put_spread(const std::string& subnet, SubnetSpread spread);
   // Nodes get no new jobs while they are drained or an adapter that a GPU uses has no working link.
   void refresh_availability(fabric::HostId host);
   [[nodiscard]] bool has_uncabled(fabric::HostId host) const;  // a GPU whose adapters have no cable
@@ -108,7 +111,13 @@ struct ClusterState {
     return policy == subnet_policies->end() ? SubnetMode::observe : policy->second.mode;
   }
 
+  [[nodiscard]] fabric::PathSpread spread(std::string_view subnet) const {
+    const auto set = subnet_spreads->find(subnet);
+    return set == subnet_spreads->end() ? fabric::PathSpread::single : set->second.spread;
+  }
+
  private:
+  void follow_spreads();           // the view's are those of the table
   void add_keys(const Job& job);   // before its GPUs are held
   void drop_keys(const Job& job);  // after they are free
 };

@@ -24,8 +24,10 @@ bool same_reservation(const Job& a, const Job& b) {
          x.admitted_seq == y.admitted_seq && x.lane == y.lane && a.placement.gpu_of_rank == b.placement.gpu_of_rank;
 }
 
-FabricView view_on(const fabric::TopologyPtr& topology, const ViewBasis& basis) {
+FabricView view_on(const FabricView& now, const ViewBasis& basis) {
+  const auto topology = now.topology_ptr();
   FabricView view(topology);
+  view.set_spreads(now);
   for (const auto& name : basis.down_links) {
     if (const auto link = topology->find_link(name)) view.set_state(link, fabric::LinkState::down);
   }
@@ -116,6 +118,8 @@ void GuaranteeBook::rebuild(const ClusterState& state, FabricRoutesPtr routes) {
 
 void GuaranteeBook::follow_view(FabricRoutesPtr routes) {
   const FabricRoutesPtr before = std::exchange(routes_, std::move(routes));
+  const bool is_spread_alike = routes_->input.view.is_spread_alike(before->input.view);
+  if (!is_spread_alike) basis_.reset();
   const auto crossing = fabric::crossing_changes(ledger_, before->input.view, before->routing.tables,
                                                  routes_->input.view, routes_->routing.tables);
   ledger_.set_capacity(fabric::whole_capacities_mbps(routes_->input.view));
@@ -128,7 +132,7 @@ void GuaranteeBook::follow_view(FabricRoutesPtr routes) {
     Entry& entry = entries_.at(job_of(*reservation));
     crossing_.push_back(entry.job->id);
     // Reservations for failures were computed on another view and stay until the state says that they are used up.
-    if (entry.job->guarantee->covered) continue;
+    if (entry.job->guarantee->covered && is_spread_alike) continue;
     again.push_back(entry.job);
     drop(entry);
   }
@@ -220,7 +224,7 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   if (basis_ != basis) {
     const auto now = basis_of(routes_->input.view);
     if (now == basis) return routes_;
-    auto routes = routing_->on(view_on(routes_->input.view.topology_ptr(), basis));
+    auto routes = routing_->on(view_on(routes_->input.view, basis));
     if (!routes) return routes;
     basis_ = basis;
     basis_routes_ = std::move(*routes);

@@ -9,7 +9,7 @@ namespace {
 using fabric::FabricView;
 
 bool same_view(const FabricView& a, const FabricView& b) {
-  bool same = true;
+  bool same = a.is_spread_alike(b);
   a.for_each_touched_link(b, [&](fabric::LinkId link) {
     same = same && a.state(link) == b.state(link) && a.drained(link) == b.drained(link) && a.cost(link) == b.cost(link);
   });

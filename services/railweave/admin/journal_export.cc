@@ -18,8 +18,8 @@ std::unexpected<Error> damaged(const db::StoreImage& image, const std::string& w
 }
 
 bool is_of_promises(std::string_view kind) {
-  constexpr std::array<std::string_view, 6> prefixes{"topology.accepted", "contract.", "qosClasses.",
-                                                     "guarantee.",        "job.",      "link."};
+  constexpr std::array<std::string_view, 7> prefixes{
+      "topology.accepted", "contract.", "qosClasses.", "guarantee.", "job.", "link.", "subnet.spreadSet"};
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return kind.starts_with(prefix); });
 }
 
@@ -62,6 +62,8 @@ Result<std::string> snapshot_line(db::StoreImage& image, std::uint64_t seq) {
   const Json state{{"topology", whole["topology"]},
                    {"guarantees", whole["guarantees"]},
                    {"links", whole["fabric"].is_object() ? whole["fabric"]["links"] : Json()},
+                   {"subnetSpreads", whole["fabric"].is_object() ? whole["fabric"].value("subnetSpreads", Json::array())
+                                                                 : Json::array()},
                    {"jobs", std::move(jobs)}};
   return Json{{"snapshot", seq}, {"state", state}}.dump() + "\n";
 }

@@ -166,6 +166,7 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
   outside("--classes", "classes.json", service.get_text(Target("/v1/qos-classes")));
   outside("--jobs", "jobs.json", jobs_with_ranks(service, contracts).dump());
   outside("--links-down", "links-down.json", links_down(service).dump());
+  outside("--subnets", "subnets.json", whole_list(service, Target("/v1/subnets").query("fields", "id,routing")).dump());
   const fs::path output_file = folder / "verdict.txt";
   // Which failures are claimed to be survived, railweave-verify finds by itself.
   std::vector<std::string> claims = words;

@@ -31,6 +31,10 @@ struct ModeOptions {
   std::string id, mode, reason;
 };
 
+struct SpreadOptions {
+  std::string id, spread, reason;
+};
+
 // The service refuses the change if the mode was changed since it was read.
 void set_mode(Session& session, const ModeOptions& options) {
   const Target subnet = Target(kSubnet.path).segment(options.id);
@@ -41,6 +45,17 @@ void set_mode(Session& session, const ModeOptions& options) {
   Sheet sheet;
   sheet.add("Subnet", text_of(answer, "subnet"));
   sheet.add("Mode", text_of(answer, "mode"));
+  if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
+void set_spread(Session& session, const SpreadOptions& options) {
+  const Json answer = session.service().put(Target(kSubnet.path).segment(options.id).path("/routing"),
+                                            Json{{"spread", options.spread}, {"reason", options.reason}});
+  if (session.output.is_document()) return session.output.document(answer);
+  Sheet sheet;
+  sheet.add("Subnet", text_of(answer, "subnet"));
+  sheet.add("Spread", text_of(answer, "spread"));
   if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
   session.output.text(sheet.text(session.output.terminal()));
 }
@@ -67,6 +82,21 @@ void add_subnet_commands(CLI::App& root, Session& session) {
       ->required();
   mode_command.add_option("--reason", options->reason, "Free text, kept with the mode")->type_name("TEXT");
   on_run(mode_command, session, [&session, options] { set_mode(session, *options); });
+
+  auto spread = std::make_shared<SpreadOptions>();
+  CLI::App& spread_command =
+      add_command(subnets, "spread", "Say over how many paths a subnet's packets go, which guarantees count by",
+                  {"railweave subnets spread compute adaptive --reason 'AR is enabled on all switches'",
+                   "railweave subnets spread compute single"});
+  spread_command.add_option("SUBNET", spread->id, "Its name")->required();
+  add_choice_option(
+      spread_command, "SPREAD", spread->spread,
+      "single: one path for each pair; lmc: senders use all LIDs of an end port evenly; adaptive: switches use "
+      "all shortest paths",
+      "single|lmc|adaptive")
+      ->required();
+  spread_command.add_option("--reason", spread->reason, "Free text, kept with it")->type_name("TEXT");
+  on_run(spread_command, session, [&session, spread] { set_spread(session, *spread); });
 }
 
 }  // namespace railweave::cli

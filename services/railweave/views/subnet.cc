@@ -115,6 +115,9 @@ void print_subnet(Output& output, const Json& subnet) {
                             : std::string("no (railweave fabric discover --accept accepts it)"));
   const std::string reason = text_of(subnet, "modeReason");
   sheet.add("Mode", text_of(subnet, "mode") + (reason.empty() || reason == "-" ? "" : ": " + reason));
+  const Json& routing = field(subnet, "routing");
+  const std::string why = text_of(routing, "reason");
+  sheet.add("Spread", text_of(routing, "spread") + (why.empty() || why == "-" ? "" : ": " + why));
   if (live.is_object()) {
     add_live(sheet, live);
   } else {

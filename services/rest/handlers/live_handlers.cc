@@ -116,6 +116,16 @@ Result<Submission> put_mode(const Call& call) {
       }};
 }
 
+Result<Submission> put_routing(const Call& call) {
+  const auto request = read_spread_request(call.request.body);
+  if (!request) return std::unexpected(request.error());
+  const std::string name = call.request.param("id");
+  if (!is_accepted(call.plane.loop.state()->topology(), name)) return std::unexpected(no_subnet(name));
+  return Submission{
+      control::SetSubnetSpread{name, request->spread, request->reason},
+      [name](const control::Accepted& accepted) { return Response::json(write_spread(*accepted.state, name)); }};
+}
+
 Result<Response> get_sync(const Call& call) {
   return Response::json(write_sync(*call.plane.loop.state(), call.plane.live.subnets()));
 }
@@ -219,12 +229,13 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/subnets",
              {.access = kViewers,
               .page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
-                                            "modeVersion", "switches"}},
+                                            "modeVersion", "routing", "switches"}},
               .by = AnsweredBy::leader,
               .http = compute},
              list_subnets);
   routes.get("/v1/subnets/{id}", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_subnet);
   routes.put("/v1/subnets/{id}/mode", {.access = kOperators, .present = present_mode}, put_mode);
+  routes.put("/v1/subnets/{id}/routing", {.access = kOperators}, put_routing);
   routes.get("/v1/fabric/sync", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_sync);
   routes.post("/v1/fabric/sync", {.access = kOperators, .query = {"subnet"}},
               [work](const Call& call) { return post_sync(*work, call); });

@@ -130,6 +130,23 @@ void append_port_limits(std::string& out, const CertificateInput& input) {
   out += '}';
 }
 
+// The subnets whose packets have more than one path: what the loads of their jobs count on.
+void append_spread(std::string& out, const FabricView& view) {
+  const Topology& t = view.topology();
+  const auto is_spread = [&](SubnetId subnet) { return view.spread(subnet) != PathSpread::single; };
+  if (std::ranges::none_of(t.subnets(), is_spread)) return;
+  out += ",\n\"spread\":[";
+  JsonCommas subnets;
+  for (const SubnetId subnet : t.subnets()) {
+    if (!is_spread(subnet)) continue;
+    subnets(out);
+    text(out += '{', "subnet", t.name(subnet), false);
+    text(out, "spread", to_text(view.spread(subnet)));
+    out += '}';
+  }
+  out += ']';
+}
+
 }  // namespace
 
 std::string write_certificate(const CertificateInput& input) {
@@ -159,7 +176,9 @@ std::string write_certificate(const CertificateInput& input) {
     down(out);
     append_json_string(out, t.link_text(link));
   }
-  out += "],\n\"jobs\":[";
+  out += ']';
+  append_spread(out, *input.view);
+  out += ",\n\"jobs\":[";
   JsonCommas jobs;
   for (const ReservationPtr& job : ledger.reservations()) {
     jobs(out);

@@ -113,6 +113,12 @@ Out mode_json(const control::ClusterState& state, const std::string& subnet) {
           {"modeVersion", known ? policy->second.version : 0}};
 }
 
+Out spread_json(const control::ClusterState& state, const std::string& subnet) {
+  const auto set = state.subnet_spreads->find(subnet);
+  const control::SubnetSpread of = set == state.subnet_spreads->end() ? control::SubnetSpread() : set->second;
+  return {{"spread", to_text(of.spread)}, {"reason", of.reason}, {"version", of.version}};
+}
+
 Result<void> check_reason(const std::string& reason) {
   if (reason.size() <= kMaxModeReasonBytes) return {};
   return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");
@@ -127,6 +133,7 @@ std::string write_subnet(const control::ClusterState& state, const ShownSubnet& 
             {"switches", subnet.switches},
             {"hostPorts", subnet.host_ports}};
   value.update(mode_json(state, subnet.name));
+  value["routing"] = spread_json(state, subnet.name);
   value["live"] = subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live);
   return dump(value);
 }
@@ -148,6 +155,31 @@ Result<ModeRequest> read_mode_request(std::string_view body) {
   if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
   request.mode = *parsed;
   return request;
+}
+
+Result<SpreadRequest> read_spread_request(std::string_view body) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  SpreadRequest request;
+  std::string spread;
+  ObjectReader reader(*value, "");
+  reader.require("spread");
+  reader.read("spread", spread);
+  reader.read("reason", request.reason);
+  const auto parsed = parse_enum<fabric::PathSpread>(spread);
+  if (!parsed && !reader.failed()) {
+    reader.set_error("spread", "packets are not spread " + shown(spread), "single, lmc or adaptive");
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
+  request.spread = *parsed;
+  return request;
+}
+
+std::string write_spread(const control::ClusterState& state, const std::string& subnet) {
+  Out value{{"subnet", subnet}};
+  value.update(spread_json(state, subnet));
+  return dump(value);
 }
 
 std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy) {

@@ -26,6 +26,12 @@ struct ModeRequest {
   std::string reason;
 };
 Result<ModeRequest> read_mode_request(std::string_view body);
+struct SpreadRequest {
+  fabric::PathSpread spread = fabric::PathSpread::single;
+  std::string reason;
+};
+Result<SpreadRequest> read_spread_request(std::string_view body);
+std::string write_spread(const control::ClusterState& state, const std::string& subnet);
 std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy);
 
 // All of it was seen, recently, and equals what is wanted.

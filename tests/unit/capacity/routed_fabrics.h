@@ -95,4 +95,16 @@ inline Routed random_fabric(std::uint64_t seed, Health health) {
   return route_view(std::move(view));
 }
 
+// Whose subnets spread their packets; with lmc end ports have 2 or 4 LIDs.
+inline Routed spread_fabric(std::uint64_t seed, Health health, PathSpread spread) {
+  Routed made{.view = random_fabric(seed, health).view};
+  const Topology& t = made.view.topology();
+  for (const SubnetId subnet : t.subnets()) made.view.set_spread(subnet, spread);
+  const auto lmc = static_cast<std::uint8_t>(spread == PathSpread::lmc ? 1 + seed % 2 : 0);
+  made.scope = RoutingScope::make(made.view.topology_ptr(), {.lmc = lmc}).value();
+  made.routing = choose_engine(*made.scope).engine->route({.view = made.view, .scope = made.scope}).value();
+  for (const PortId port : t.hca_ports()) made.ends.push_back(port);
+  return made;
+}
+
 }  // namespace railweave::fabric::testing

@@ -27,21 +27,11 @@ using testing::LinkWay;
 using testing::NaivePort;
 using Fractions = std::map<LinkWay, double>;
 
-testing::Routed spread_fabric(std::uint64_t seed, Health health, PathSpread spread) {
-  testing::Routed made{.view = testing::random_fabric(seed, health).view};
-  const Topology& t = made.view.topology();
-  for (const SubnetId subnet : t.subnets()) made.view.set_spread(subnet, spread);
-  const auto lmc = static_cast<std::uint8_t>(spread == PathSpread::lmc ? 1 + seed % 2 : 0);
-  made.scope = RoutingScope::make(made.view.topology_ptr(), {.lmc = lmc}).value();
-  made.routing = choose_engine(*made.scope).engine->route({.view = made.view, .scope = made.scope}).value();
-  for (const PortId port : t.hca_ports()) made.ends.push_back(port);
-  return made;
-}
-
 // The slow way: one packet after the other, port by port. None: some do not arrive.
 class NaiveSpread {
  public:
-  NaiveSpread(const FabricView& view, const ForwardingTables& tables) : view_(view), tables_(tables), t_(view.topology()) {}
+  NaiveSpread(const FabricView& view, const ForwardingTables& tables)
+      : view_(view), tables_(tables), t_(view.topology()) {}
 
   std::optional<Fractions> between(PortId from, PortId to) {
     Fractions sum;
@@ -87,7 +77,6 @@ class NaiveSpread {
     for (std::size_t number = 1; number <= t_.ports(sw).size(); ++number) {
       const PortId out = t_.ports(sw)[number - 1];
       if (!t_.peer(out) || !t_.is_switch_port(t_.peer(out)) || !view_.alive(t_.link(out))) continue;
-      if (!view_.carries_transit(t_.link(out)) && number != tables_.out_port(sw, to_)) continue;
       if (hops(t_.switch_of(t_.peer(out))) != hops(sw) - 1) continue;
       const auto rate = static_cast<double>(t_.rate(t_.link(out)).value());
       members.emplace_back(out, rate == 0 ? 100'000 : rate);
@@ -183,7 +172,7 @@ struct SpreadCompared {
 
 void compare_hoses(std::uint64_t seed, Health health, PathSpread spread, SpreadCompared& sum) {
   SCOPED_TRACE("seed " + std::to_string(seed));
-  const testing::Routed fabric = spread_fabric(seed, health, spread);
+  const testing::Routed fabric = testing::spread_fabric(seed, health, spread);
   std::mt19937_64 random(seed * 31);
   HoseLoads loads(fabric.view, fabric.routing.tables);
   for (int job = 0; job < 2; ++job) {
@@ -249,7 +238,8 @@ TEST(SpreadLoad, SurvivesEveryFailureThatItSays) {
   std::size_t covered = 0, not_covered = 0, links = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const PathSpread spread = seed % 2 == 0 ? PathSpread::lmc : PathSpread::adaptive;
-    const testing::Routed fabric = spread_fabric(seed, seed % 3 == 0 ? Health::failures : Health::uneven, spread);
+    const testing::Routed fabric =
+        testing::spread_fabric(seed, seed % 3 == 0 ? Health::failures : Health::uneven, spread);
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed * 13);
     const auto ports = some_ports(fabric, random, 5, true);
@@ -270,7 +260,8 @@ TEST(SpreadLoad, SurvivesEveryFailureThatItSays) {
       ++covered;
       for (const auto& [way, crossing] : naive.crossing) {
         ++links;
-        EXPECT_GE(static_cast<double>(load_on(surviving.worst.loads, directed(way))) + 1e-3, worst_load(ports, crossing));
+        EXPECT_GE(static_cast<double>(load_on(surviving.worst.loads, directed(way))) + 1e-3,
+                  worst_load(ports, crossing));
       }
     }
   }
@@ -284,7 +275,8 @@ TEST(SpreadLoad, OfAPatternIsTheSumOfItsFlows) {
   std::size_t links = 0, lost = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     const PathSpread spread = seed % 2 == 0 ? PathSpread::lmc : PathSpread::adaptive;
-    const testing::Routed fabric = spread_fabric(seed, seed % 3 == 0 ? Health::uneven : Health::failures, spread);
+    const testing::Routed fabric =
+        testing::spread_fabric(seed, seed % 3 == 0 ? Health::uneven : Health::failures, spread);
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed * 17);
     Reservation wanted;
@@ -319,7 +311,7 @@ TEST(SpreadLoad, OfAPatternIsTheSumOfItsFlows) {
 
 // Where packets are spread, a link that comes back changes shares without changing a table entry.
 TEST(SpreadLoad, ReservationsCrossEveryChangeOfTheirPlane) {
-  const testing::Routed fabric = spread_fabric(2, Health::even, PathSpread::adaptive);
+  const testing::Routed fabric = testing::spread_fabric(2, Health::even, PathSpread::adaptive);
   HoseLoads loads(fabric.view, fabric.routing.tables);
   std::mt19937_64 random(5);
   auto wanted = std::make_shared<Reservation>();
@@ -333,7 +325,8 @@ TEST(SpreadLoad, ReservationsCrossEveryChangeOfTheirPlane) {
     if (!fabric.view.topology().joins_switches(link)) continue;
     FabricView changed = fabric.view;
     changed.set_state(link, LinkState::down);
-    const bool same_plane = fabric.scope->arc_of(link).plane == fabric.scope->plane_of(fabric.scope->find(wanted->ports[0].port));
+    const bool same_plane =
+        fabric.scope->arc_of(link).plane == fabric.scope->plane_of(fabric.scope->find(wanted->ports[0].port));
     EXPECT_EQ(crossing_changes(ledger, changed, fabric.routing.tables, fabric.view, fabric.routing.tables).size(),
               same_plane ? 1U : 0U);
   }

@@ -106,6 +106,7 @@ TEST(JournalGolden, TheStateKeepsItsForm) {
   EXPECT_FALSE(state->guaranteed->empty());
   EXPECT_FALSE(state->link_costs->by_link.empty());
   EXPECT_FALSE(state->subnet_policies->empty());
+  EXPECT_FALSE(state->subnet_spreads->empty());
   EXPECT_FALSE(state->webhooks->empty());
   EXPECT_EQ(state->jobs.size(), 6U);
 }

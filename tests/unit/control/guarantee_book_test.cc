@@ -42,7 +42,7 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
   std::size_t admitted = 0, moved = 0;
   for (int step = 0; step < 80; ++step) {
     const auto& t = cluster.state.topology();
-    switch (pick(11)) {
+    switch (pick(12)) {
       case 0:
       case 1:
       case 2: {
@@ -97,6 +97,11 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
           moved += cluster.ask(move).has_value() ? 1 : 0;
           break;
         }
+        break;
+      }
+      case 10: {
+        const auto spread = pick(2) == 0 ? fabric::PathSpread::adaptive : fabric::PathSpread::single;
+        cluster.must(SetSubnetSpread{"default", spread, {}});
         break;
       }
       default: {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
 #include "fabric/formats/native/native_json.h"
@@ -31,8 +32,10 @@ struct Site {
   std::string fdbs, certificate;
   bool planned = false;
 
-  Site(std::uint64_t seed, Health health, bool surviving, unsigned data_lanes = 15, bool with_lanes = false)
-      : fabric(fabric::testing::random_fabric(seed, health)) {
+  Site(std::uint64_t seed, Health health, bool surviving, unsigned data_lanes = 15, bool with_lanes = false,
+       PathSpread spread = PathSpread::single)
+      : fabric(spread == PathSpread::single ? fabric::testing::random_fabric(seed, health)
+                                            : fabric::testing::spread_fabric(seed, health, spread)) {
     ledger = Ledger(whole_capacities_mbps(fabric.view), capacity_rules(classes));
     HoseLoads loads(fabric.view, fabric.routing.tables);
     const ArbitrationLimits limits{.entries = kMaxArbitrationEntries};
@@ -77,9 +80,21 @@ struct Site {
                                           .refused = planned ? std::string_view() : plan.error().message,
                                           .arbitration = limits,
                                           .entries_digest = entries_digest(fabric.routing.tables)});
-    write("fabric.json", write_native_json(fabric.view.topology()));
+    write("fabric.json", fabric_text());
   }
 
+  // With the LMC that the ports' LIDs were given by.
+  std::string fabric_text() const {
+    nlohmann::json file = nlohmann::json::parse(write_native_json(fabric.view.topology()));
+    unsigned lmc = 0;
+    while (1U << lmc < fabric.scope->lid_count(fabric.ends.front())) ++lmc;
+    for (auto& host : file["hosts"]) {
+      for (auto& adapter : host["adapters"]) {
+        for (auto& port : adapter["ports"]) port["lmc"] = lmc;
+      }
+    }
+    return file.dump();
+  }
   Routing without(LinkId link) const {
     FabricView failed = fabric.view;
     failed.set_state(link, LinkState::down);
@@ -160,6 +175,26 @@ TEST(Certificate, HoldsAfterEachFailureItWasReservedFor) {
     EXPECT_EQ(site.verify(after), kUncompared) << site.said();
   }
   EXPECT_GT(failures, 5U);
+}
+
+TEST(Certificate, HoldsWhereSubnetsSpreadTheirPackets) {
+  std::size_t jobs = 0, spoiled = 0;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    const PathSpread spread = seed % 2 == 0 ? PathSpread::lmc : PathSpread::adaptive;
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + std::string(to_text(spread)));
+    Site site(seed, seed % 3 == 0 ? Health::failures : Health::even, false, 15, false, spread);
+    if (!site.planned || site.ledger.reservations().empty()) continue;
+    EXPECT_EQ(site.verify(), kUncompared) << site.said();
+    jobs += site.ledger.reservations().size();
+    const std::string good = site.certificate;
+    // Without what it counts on.
+    const auto at = good.find(",\n\"spread\":[");
+    ASSERT_NE(at, std::string::npos);
+    site.certificate = good.substr(0, at) + good.substr(good.find(']', at) + 1);
+    spoiled += site.verify() == 1 ? 1 : 0;
+  }
+  EXPECT_GT(jobs, 60U);
+  EXPECT_GT(spoiled, 6U) << "what is reserved does not fit single paths";
 }
 
 TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
