@@ -84,68 +84,56 @@ std::vector<HosePort> ports_in(const RoutingScope& scope, PlaneId plane, std::ve
   return ports;
 }
 
-// The largest load of each directed link.
-class Worst {
+// The loads of a reservation on what is left of one plane. Borrows all.
+class AfterFailure {
  public:
-  Worst(const Topology& topology, const LoadVector& from) : mbps_(directed_link_count(topology)) { include(from); }
-  void include(std::span<const LinkLoad> loads) {
-    for (const LinkLoad& load : loads) mbps_[load.link] = std::max(mbps_[load.link], load.mbps);
-  }
-  [[nodiscard]] LoadVector loads() const {
-    LoadVector all;
-    for (DirectedLink link = 0; link < mbps_.size(); ++link) {
-      if (mbps_[link] > 0) all.push_back({link, mbps_[link]});
+  AfterFailure(const Reservation& reservation, const HoseLoads& loads, PlaneId plane) {
+    const auto& tables = loads.tables();
+    const bool is_pattern = reservation.promise == TrafficPromise::pattern;
+    if (is_pattern) {
+      const auto flows = flows_by_plane(tables.scope(), reservation.flows);
+      if (flows.contains(plane)) flows_ = flows.at(plane);
+    } else {
+      ports_ = ports_in(tables.scope(), plane, reservation.ports);
     }
-    return all;
+    if (spread_of(loads.view(), tables.scope(), plane) != PathSpread::single) {
+      spread_.emplace(loads.view(), tables, plane);
+    } else if (is_pattern) {
+      pattern_.emplace(loads.view(), tables, flows_);
+    } else {
+      hose_.emplace(loads.view(), tables, plane, ports_);
+    }
+  }
+  // Of links whose load may change; none: packets do not arrive. Valid until the next call.
+  std::optional<std::span<const LinkLoad>> without(LinkId link, const RouteChanges& changes) {
+    if (pattern_) return pattern_->loads_without(link, changes);
+    if (hose_) return hose_->loads_without(link, changes);
+    spread_->fail(link, &changes);
+    after_ = flows_.empty() ? spread_->hose(ports_) : spread_->pattern(flows_);
+    if (after_.unrouted != 0) return std::nullopt;
+    return after_.loads;
   }
 
  private:
-  std::vector<std::int64_t> mbps_;
+  std::vector<HosePort> ports_;
+  std::vector<PatternFlow> flows_;
+  std::optional<HoseRoutes> hose_;
+  std::optional<PatternRoutes> pattern_;
+  std::optional<SpreadLoads> spread_;
+  SpreadLoad after_;
 };
 
-// The loads of a reservation after failures of links of one plane.
-struct AfterFailures {
-  const Reservation& reservation;
-  const HoseLoads& loads;
-  const FailureRoutes& failures;
-
-  Result<void> single(PlaneId plane, const std::vector<LinkId>& links, Worst& worst, SurvivingLoad& result) const {
-    const auto& tables = loads.tables();
-    std::optional<HoseRoutes> hose;
-    std::optional<PatternRoutes> pattern;
-    if (reservation.promise == TrafficPromise::pattern) {
-      const auto flows = flows_by_plane(tables.scope(), reservation.flows);
-      pattern.emplace(loads.view(), tables, flows.contains(plane) ? flows.at(plane) : std::vector<PatternFlow>());
-    } else {
-      hose.emplace(loads.view(), tables, plane, ports_in(tables.scope(), plane, reservation.ports));
-    }
-    for (const LinkId link : links) {
-      const auto changes = failures.changes_without(link);
-      if (!changes) return std::unexpected(changes.error());
-      const auto after = pattern ? pattern->loads_without(link, **changes) : hose->loads_without(link, **changes);
-      (after ? result.covered : result.not_covered).push_back(link);
-      if (after) worst.include(*after);
-    }
-    return {};
+// What the failure of one link costs where packets are spread, beside one where they are not: all is computed again.
+std::size_t spread_work_of(const Reservation& reservation, const RoutingScope& scope, PlaneId plane) {
+  constexpr std::size_t kPairsPerFailure = 64;
+  if (reservation.promise == TrafficPromise::pattern) return 1 + reservation.flows.size() / kPairsPerFailure;
+  std::set<SwitchId> homes;
+  for (const HosePort& port : reservation.ports) {
+    const DestinationId id = scope.find(port.port);
+    if (id && scope.plane_of(id) == plane) homes.insert(scope.destination(id).home);
   }
-
-  Result<void> spread(PlaneId plane, const std::vector<LinkId>& links, Worst& worst, SurvivingLoad& result) const {
-    const auto& tables = loads.tables();
-    SpreadLoads routes(loads.view(), tables, plane);
-    const bool is_pattern = reservation.promise == TrafficPromise::pattern;
-    const auto ports = is_pattern ? std::vector<HosePort>() : ports_in(tables.scope(), plane, reservation.ports);
-    auto flows = flows_by_plane(tables.scope(), reservation.flows);
-    for (const LinkId link : links) {
-      const auto changes = failures.changes_without(link);
-      if (!changes) return std::unexpected(changes.error());
-      routes.fail(link, changes->get());
-      const SpreadLoad after = is_pattern ? routes.pattern(flows[plane]) : routes.hose(ports);
-      (after.unrouted == 0 ? result.covered : result.not_covered).push_back(link);
-      if (after.unrouted == 0) worst.include(after.loads);
-    }
-    return {};
-  }
-};
+  return 1 + homes.size() * homes.size() / kPairsPerFailure;
+}
 
 }  // namespace
 
@@ -178,37 +166,68 @@ std::vector<LinkId> failures_that_matter(const FabricView& view, const Forwardin
   return links;
 }
 
+SurvivingSearch::SurvivingSearch(const Reservation& reservation, HoseLoads& loads, const FailureRoutes& failures)
+    : worst_(directed_link_count(loads.view().topology())) {
+  const FabricView& view = loads.view();
+  const RoutingScope& scope = loads.tables().scope();
+  result_.worst = whole_load(reservation, loads, PathWalker(view, loads.tables()));
+  for (const LinkLoad& load : result_.worst.loads) {
+    worst_[load.link] = load.mbps;
+    const LinkId link = link_of(load.link);
+    if (result_.worst.complete && view.topology().joins_switches(link)) continue;
+    if (result_.not_covered.empty() || result_.not_covered.back() != link) result_.not_covered.push_back(link);
+  }
+  if (!result_.worst.complete) return;
+  std::map<PlaneId, std::size_t> work;
+  for (const LinkId link : failures_that_matter(view, loads.tables(), result_.worst.loads, failures.far_reaching)) {
+    const PlaneId plane = scope.arc_of(link).plane;
+    const bool is_single = spread_of(view, scope, plane) == PathSpread::single;
+    auto [at, is_new] = work.try_emplace(plane, 0);
+    if (is_new && !is_single) at->second = spread_work_of(reservation, scope, plane);
+    links_.push_back({plane, link, at->second});
+  }
+  std::ranges::stable_sort(links_, {}, &Failure::plane);
+}
+
+std::size_t SurvivingSearch::spread_work() const {
+  std::size_t work = 0;
+  for (std::size_t i = done_; i < links_.size(); ++i) work += links_[i].work;
+  return work;
+}
+
+Result<void> SurvivingSearch::run(const Reservation& reservation, const HoseLoads& loads, const FailureRoutes& failures,
+                                  std::size_t work) {
+  std::optional<AfterFailure> after;
+  for (std::size_t spent = 0; done_ < links_.size() && spent < work; ++done_) {
+    const Failure& failure = links_[done_];
+    spent += std::max<std::size_t>(1, failure.work);
+    const auto changes = failures.changes_without(failure.link);
+    if (!changes) return std::unexpected(changes.error());
+    if (!after || links_[done_ - 1].plane != failure.plane) after.emplace(reservation, loads, failure.plane);
+    const auto left = after->without(failure.link, **changes);
+    (left ? result_.covered : result_.not_covered).push_back(failure.link);
+    if (!left) continue;
+    for (const LinkLoad& load : *left) worst_[load.link] = std::max(worst_[load.link], load.mbps);
+  }
+  return {};
+}
+
+SurvivingLoad SurvivingSearch::take(const Reservation& reservation) && {
+  std::ranges::sort(result_.covered);
+  std::ranges::sort(result_.not_covered);
+  result_.worst.loads.clear();
+  for (DirectedLink link = 0; link < worst_.size(); ++link) {
+    if (worst_[link] > 0) result_.worst.loads.push_back({link, worst_[link]});
+  }
+  scale_to_reserved(result_.worst.loads, reservation.reserved_permille);
+  return std::move(result_);
+}
+
 Result<SurvivingLoad> load_surviving_failures(const Reservation& reservation, HoseLoads& loads,
                                               const FailureRoutes& failures) {
-  SurvivingLoad result;
-  const FabricView& view = loads.view();
-  const ForwardingTables& tables = loads.tables();
-  const RoutingScope& scope = tables.scope();
-  result.worst = whole_load(reservation, loads, PathWalker(view, tables));
-  for (const LinkLoad& load : result.worst.loads) {
-    const LinkId link = link_of(load.link);
-    if (result.worst.complete && view.topology().joins_switches(link)) continue;
-    if (result.not_covered.empty() || result.not_covered.back() != link) result.not_covered.push_back(link);
-  }
-  std::map<PlaneId, std::vector<LinkId>> by_plane;
-  if (result.worst.complete) {
-    for (const LinkId link : failures_that_matter(view, tables, result.worst.loads, failures.far_reaching)) {
-      by_plane[scope.arc_of(link).plane].push_back(link);
-    }
-  }
-  Worst worst(view.topology(), result.worst.loads);
-  const AfterFailures after{reservation, loads, failures};
-  for (const auto& [plane, links] : by_plane) {
-    const bool is_single = spread_of(view, scope, plane) == PathSpread::single;
-    const auto added =
-        is_single ? after.single(plane, links, worst, result) : after.spread(plane, links, worst, result);
-    if (!added) return std::unexpected(added.error());
-  }
-  std::ranges::sort(result.covered);
-  std::ranges::sort(result.not_covered);
-  result.worst.loads = worst.loads();
-  scale_to_reserved(result.worst.loads, reservation.reserved_permille);
-  return result;
+  SurvivingSearch search(reservation, loads, failures);
+  if (auto done = search.run(reservation, loads, failures, SIZE_MAX); !done) return std::unexpected(done.error());
+  return std::move(search).take(reservation);
 }
 
 }  // namespace railweave::fabric

@@ -34,6 +34,33 @@ std::vector<LinkId> failures_that_matter(const FabricView& view, const Forwardin
                                          const LoadVector& plain,
                                          const std::function<std::vector<LinkId>(PlaneId)>& far_reaching);
 
+// A search through the failures that matter, which may be interrupted and continued: where packets are spread over several
+// paths each failure costs as much as the whole load, elsewhere little. Between calls it borrows nothing.
+class SurvivingSearch {
+ public:
+  // `failures` gives far_reaching.
+  SurvivingSearch(const Reservation& reservation, HoseLoads& loads, const FailureRoutes& failures);
+
+  // Of the same reservation, loads and routes. Goes on for at least this work, in failures of links on single paths, or to
+  // the end. Errors: those of FailureRoutes::changes_without; the search is then where it was.
+  Result<void> run(const Reservation& reservation, const HoseLoads& loads, const FailureRoutes& failures,
+                   std::size_t work);
+  [[nodiscard]] std::size_t spread_work() const;  // left in planes whose packets are spread
+  [[nodiscard]] bool is_done() const { return done_ == links_.size(); }
+  [[nodiscard]] SurvivingLoad take(const Reservation& reservation) &&;  // is_done()
+
+ private:
+  struct Failure {
+    PlaneId plane;
+    LinkId link;
+    std::size_t work = 1;
+  };
+  SurvivingLoad result_;
+  std::vector<std::int64_t> worst_;  // by directed link
+  std::vector<Failure> links_;       // by plane
+  std::size_t done_ = 0;
+};
+
 // The largest load of each link is never less than what any one failure needs; the sum over several jobs may be more
 // than any one failure needs. For each failure that matters only the changed routes are computed (hose_routes.h).
 // Errors: those of FailureRoutes::changes_without.

@@ -91,7 +91,33 @@ std::vector<LinkId> FailureCoverage::missing(const FabricRoutes& routes, const R
 }
 
 std::size_t FailureCoverage::unknown(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads) {
-  return find(wanted) != nullptr ? 0 : missing(routes, wanted, loads).size();
+  if (find(wanted) != nullptr) return 0;
+  const auto known = begun(wanted);
+  const auto left =
+      known ? known->search.spread_work() : fabric::SurvivingSearch(wanted, loads, failures_of(routes)).spread_work();
+  return missing(routes, wanted, loads).size() + left;
+}
+
+fabric::FailureRoutes FailureCoverage::failures_of(const FabricRoutes& routes) {
+  return {[this, &routes](LinkId link) { return without(routes, link); },
+          [this, &routes](fabric::PlaneId plane) { return far_reaching(routes, plane); }};
+}
+
+FailureCoverage::BegunPtr FailureCoverage::begun(const Reservation& wanted) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = begun_.find(hash_of(wanted));
+  return at == begun_.end() || !same_terms(at->second->wanted, wanted) ? nullptr : at->second;
+}
+
+void FailureCoverage::keep(BegunPtr begun) {
+  const std::uint64_t hash = hash_of(begun->wanted);
+  const std::lock_guard lock(mutex_);
+  if (begun_.size() >= kMaxBegun && !begun_.contains(hash)) begun_.clear();
+  auto& kept = begun_[hash];
+  if (kept == nullptr || !same_terms(kept->wanted, begun->wanted) ||
+      kept->search.spread_work() > begun->search.spread_work()) {
+    kept = std::move(begun);
+  }
 }
 
 void FailureCoverage::compute(const FabricRoutes& routes, const Reservation& wanted, fabric::HoseLoads& loads,
@@ -102,19 +128,30 @@ void FailureCoverage::compute(const FabricRoutes& routes, const Reservation& wan
   fabric::on_threads()(parts, [&](std::size_t part) {
     for (std::size_t i = part; i < links.size(); i += parts) (void)without(routes, links[i]);
   });
+  const std::size_t left = limit - links.size();
+  if (left == 0) return;
+  const auto failures = failures_of(routes);
+  const auto known = begun(wanted);
+  auto next = known ? *known : Begun{wanted, fabric::SurvivingSearch(wanted, loads, failures)};
+  if (next.search.spread_work() == 0) return;
+  next.wanted.loads.clear();
+  (void)next.search.run(wanted, loads, failures, left);  // an error is that of surviving()
+  keep(std::make_shared<const Begun>(std::move(next)));
 }
 
 Result<FailureCoverage::SurvivingPtr> FailureCoverage::surviving(const FabricRoutes& routes, const Reservation& wanted,
                                                                  fabric::HoseLoads& loads) {
   if (auto known = find(wanted)) return known;
   compute(routes, wanted, loads, SIZE_MAX);
-  auto made = load_surviving_failures(wanted, loads,
-                                      {[&](LinkId link) { return without(routes, link); },
-                                       [&](fabric::PlaneId plane) { return far_reaching(routes, plane); }});
-  if (!made) return std::unexpected(made.error());
-  auto known = std::make_shared<Known>(wanted, std::make_shared<const fabric::SurvivingLoad>(std::move(*made)));
+  const auto failures = failures_of(routes);
+  const auto started = begun(wanted);
+  auto search = started ? started->search : fabric::SurvivingSearch(wanted, loads, failures);
+  if (auto done = search.run(wanted, loads, failures, SIZE_MAX); !done) return std::unexpected(done.error());
+  auto known =
+      std::make_shared<Known>(wanted, std::make_shared<const fabric::SurvivingLoad>(std::move(search).take(wanted)));
   known->wanted.loads.clear();
   const std::lock_guard lock(mutex_);
+  begun_.erase(hash_of(wanted));
   if (jobs_.size() >= kMaxJobs) jobs_.clear();
   jobs_.emplace(hash_of(wanted), known);
   return known->load;

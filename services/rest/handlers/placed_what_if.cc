@@ -13,7 +13,7 @@ namespace {
 using control::ClusterState;
 using scheduler::JobSpec;
 
-constexpr int kMaxPlacementAttempts = 200;
+constexpr int kMaxPlacementAttempts = 1'000;
 constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
 
 }  // namespace

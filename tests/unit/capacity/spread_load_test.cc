@@ -309,6 +309,38 @@ TEST(SpreadLoad, OfAPatternIsTheSumOfItsFlows) {
   EXPECT_GT(lost, 3U);
 }
 
+// Bit by bit, continued on a copy, it ends where it ends at once.
+TEST(SpreadLoad, TheSearchThroughFailuresMayBeInterrupted) {
+  std::size_t steps = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const PathSpread spread = seed % 2 == 0 ? PathSpread::lmc : PathSpread::adaptive;
+    const testing::Routed fabric = testing::spread_fabric(seed, Health::uneven, spread);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    Reservation wanted;
+    wanted.ports = testing::as_hose(some_ports(fabric, random, 8, true));
+    const FailureRoutes failures = testing::failure_routes(fabric);
+    const auto at_once = load_surviving_failures(wanted, loads, failures).value();
+    SurvivingSearch search(wanted, loads, failures);
+    std::size_t left = search.spread_work();
+    EXPECT_EQ(left == 0, search.is_done());
+    while (!search.is_done()) {
+      SurvivingSearch copy = search;
+      ASSERT_TRUE(copy.run(wanted, loads, failures, 2));
+      EXPECT_LT(copy.spread_work(), left);
+      left = copy.spread_work();
+      search = std::move(copy);
+      ++steps;
+    }
+    const SurvivingLoad bitwise = std::move(search).take(wanted);
+    EXPECT_EQ(bitwise.worst.loads, at_once.worst.loads);
+    EXPECT_EQ(bitwise.covered, at_once.covered);
+    EXPECT_EQ(bitwise.not_covered, at_once.not_covered);
+  }
+  EXPECT_GT(steps, 20U);
+}
+
 // Where packets are spread, a link that comes back changes shares without changing a table entry.
 TEST(SpreadLoad, ReservationsCrossEveryChangeOfTheirPlane) {
   const testing::Routed fabric = testing::spread_fabric(2, Health::even, PathSpread::adaptive);
