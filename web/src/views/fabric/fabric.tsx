@@ -81,6 +81,7 @@ function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
         <Facts
           items={[
             ['Mode', <>{subnet.mode}{subnet.modeReason && <span className="dim"> {subnet.modeReason}</span>}</>],
+            ['Spread', <>{subnet.routing.spread}{subnet.routing.reason && <span className="dim"> {subnet.routing.reason}</span>}</>],
             ['Cabled', `${count(subnet.switches)} switches, ${count(subnet.hostPorts)} node ports`],
             ...(live
               ? ([
