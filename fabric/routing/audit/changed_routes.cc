@@ -113,9 +113,15 @@ class PlaneCheck {
 }  // namespace
 
 ChangedRoutesReport check_changed_routes(const FabricView& view, const Routing& before, const Routing& after) {
+  const auto all = after.tables.scope().planes();
+  return check_changed_routes(view, before, after, std::vector<PlaneId>(all.begin(), all.end()));
+}
+
+ChangedRoutesReport check_changed_routes(const FabricView& view, const Routing& before, const Routing& after,
+                                         std::span<const PlaneId> planes) {
   ChangedRoutesReport report;
   const RoutingScope& scope = after.tables.scope();
-  for (const PlaneId id : scope.planes()) {
+  for (const PlaneId id : planes) {
     const Plane& plane = scope.plane(id);
     if (plane.destination_count() == 0 || after.tables.shares_plane(before.tables, id)) continue;
     if (id.index() >= after.orders.size() || !after.orders[id.index()]) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "fabric/routing/plane/routing_engine.h"
@@ -26,5 +27,8 @@ struct ChangedRoutesReport {
   bool complete = true;
 };
 ChangedRoutesReport check_changed_routes(const FabricView& view, const Routing& before, const Routing& after);
+// The same of these planes alone.
+ChangedRoutesReport check_changed_routes(const FabricView& view, const Routing& before, const Routing& after,
+                                         std::span<const PlaneId> planes);
 
 }  // namespace railweave::fabric

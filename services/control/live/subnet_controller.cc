@@ -341,7 +341,7 @@ Result<void> SubnetController::keep_qos(const ClusterState& state) {
   if (is_direct && (!f.ports.is_done() || !f.routes.applied().are_known())) return {};
   const WantedRoutes& wanted = f.routes.wanted();
   // Lanes of routes that are not to be written are not written either.
-  if (wanted.routing().lanes.used() > 1 && !f.routes.are_cleared()) return {};
+  if (wanted.lanes_used() > 1 && !f.routes.are_cleared()) return {};
   f.qos.plan(state, {.input = wanted.base()->input, .routing = wanted.routing(), .version = wanted.version()});
   if (!is_direct) return {};
   return f.qos.write_some([this](Guid device) { return watch_.silent().contains(device); });

@@ -10,16 +10,20 @@ namespace railweave::control {
 
 namespace {
 
-// Of these planes alone: what is known here of another subnet's switches says nothing about this one.
-fabric::AuditReport audit_of(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
-                             const fabric::Lanes& lanes, const std::vector<fabric::PlaneId>& planes,
-                             const fabric::AuditOptions& options) {
+fabric::AuditReport audit_alone(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
+                                const fabric::Lanes& lanes, std::span<const fabric::PlaneId> planes,
+                                const fabric::AuditOptions& options) {
   fabric::PlaneReports reports(tables.scope().planes().size(), std::make_shared<const fabric::PlaneReport>());
   for (const fabric::PlaneId plane : planes) reports[plane.index()] = nullptr;
   return combined(view, tables, audit_planes(view, tables, lanes, options, std::move(reports)), options);
 }
 
 }  // namespace
+
+fabric::AuditReport audit_of(const fabric::FabricView& view, const fabric::Routing& routing,
+                             std::span<const fabric::PlaneId> planes, const fabric::AuditOptions& options) {
+  return audit_alone(view, routing.tables, routing.lanes, planes, options);
+}
 
 std::string fault_of(const fabric::AuditReport& report) {
   if (report.verified()) return {};
@@ -33,7 +37,7 @@ void RouteAudit::start(const fabric::FabricView& view, const fabric::Routing& ro
   version_ = version;
   running_ =
       std::async(policy_, [view, options, tables = routing.tables, lanes = routing.lanes, planes = std::move(planes)] {
-        return AuditedRoutes{audit_of(view, tables, lanes, planes, options), tables.digest(planes)};
+        return AuditedRoutes{audit_alone(view, tables, lanes, planes, options), tables.digest(planes)};
       });
 }
 

@@ -43,7 +43,7 @@ Result<void> SubnetRoutes::choose_base(const ClusterState& state) {
     context_.status().phase = SubnetPhase::watching;
     return {};
   }
-  wanted_.set_base(std::move(*routes));
+  wanted_.set_base(std::move(*routes), links_.switches());
   if (!context_.writes()) return {};
   return bring_up_ports();
 }
@@ -123,7 +123,7 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
     status.problem = refusal;
     return;
   }
-  const unsigned lanes = context_.mode() == SubnetMode::direct ? routing.lanes.used() : 1;
+  const unsigned lanes = context_.mode() == SubnetMode::direct ? wanted_.lanes_used() : 1;
   if (lanes > 1) {
     status.problem = std::string(routing.engine) + " routes need " + std::to_string(lanes) +
                      " lanes, and service levels from a subnet administration: use opensm mode";

@@ -142,7 +142,7 @@ void SubnetRoutes::audit() {
     context_.board.publish();
   };
   if (const auto audited = wanted_.take_audit()) show(*audited);
-  if (!are_quiet() || !wanted_.start_audit(links_)) return;
+  if (!are_quiet() || !wanted_.start_audit()) return;
   context_.status().blocks_wanted = block_count(wanted_.base()->scope(), links_.switches());
   if (const auto audited = wanted_.take_audit()) show(*audited);
 }

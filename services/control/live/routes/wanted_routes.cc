@@ -1,5 +1,6 @@
 #include "services/control/live/routes/wanted_routes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "fabric/routing/audit/changed_routes.h"
@@ -7,8 +8,9 @@
 
 namespace railweave::control {
 
-void WantedRoutes::set_base(FabricRoutesPtr base) {
+void WantedRoutes::set_base(FabricRoutesPtr base, std::span<const fabric::SwitchId> switches) {
   base_ = std::move(base);
+  planes_ = planes_of(base_->scope(), switches);
   routing_.reset();
 }
 
@@ -36,20 +38,29 @@ Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std:
 // What changed, where the routes before are verified and the rest follows from them; else all of it.
 bool WantedRoutes::verify(const fabric::Routing& routing) {
   if (routing_ && fault_.empty()) {
-    const auto checked = fabric::check_changed_routes(view_, *routing_, routing);
+    const auto checked = fabric::check_changed_routes(view_, *routing_, routing, planes_);
     if (!checked.changed.verified()) {
       fault_ = checked.changed.example.empty() ? "what changed has no route" : checked.changed.example;
       return false;
     }
     if (checked.complete) return true;
   }
-  const auto report = fabric::audit(view_, routing.tables, routing.lanes, fabric::AuditOptions::on_all_cores());
+  const auto report = audit_of(view_, routing, planes_, fabric::AuditOptions::on_all_cores());
   fault_ = fault_of(report);
   return report.verified();
 }
 
+unsigned WantedRoutes::lanes_used() const {
+  unsigned most = 0;
+  for (const fabric::PlaneId plane : planes_) {
+    const auto& lanes = routing_->lanes.planes;
+    if (plane.index() < lanes.size()) most = std::max<unsigned>(most, lanes[plane.index()].lanes);
+  }
+  return most;
+}
+
 std::optional<ClearedRoutes> WantedRoutes::cleared(unsigned lanes) const {
-  if (!routing_ || is_impossible_ || !fault_.empty() || routing_->lanes.used() > lanes) return std::nullopt;
+  if (!routing_ || is_impossible_ || !fault_.empty() || lanes_used() > lanes) return std::nullopt;
   return ClearedRoutes(*routing_);
 }
 
@@ -58,10 +69,10 @@ bool WantedRoutes::are_quiet(std::int64_t now_us) const {
   return routing_ && now_us - computed_at_us_ >= kQuietUs;
 }
 
-bool WantedRoutes::start_audit(const SubnetLinks& links) {
+bool WantedRoutes::start_audit() {
   if (is_audited_ || audit_.is_running()) return false;
   is_audited_ = true;
-  audit_.start(view_, *routing_, planes_of(base_->scope(), links.switches()), version_);
+  audit_.start(view_, *routing_, planes_, version_);
   return true;
 }
 

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "services/control/live/links/subnet_context.h"
-#include "services/control/live/links/subnet_links.h"
 #include "services/control/live/routes/route_audit.h"
 
 namespace railweave::control {
@@ -31,7 +32,8 @@ class WantedRoutes {
 
   // The routes of the accepted topology as it was accepted, from which all others are computed.
   [[nodiscard]] const FabricRoutesPtr& base() const { return base_; }
-  void set_base(FabricRoutesPtr base);
+  // switches: of this subnet. What engines make of others' is neither verified here nor a reason to write nothing.
+  void set_base(FabricRoutesPtr base, std::span<const fabric::SwitchId> switches);
 
   struct Update {
     bool is_verified = false;  // else fault() says why not
@@ -44,6 +46,7 @@ class WantedRoutes {
 
   [[nodiscard]] bool exist() const { return routing_.has_value(); }
   [[nodiscard]] const fabric::Routing& routing() const { return *routing_; }  // while they exist()
+  [[nodiscard]] unsigned lanes_used() const;                                  // by this subnet's; while they exist()
   [[nodiscard]] const fabric::FabricView& view() const { return view_; }
   [[nodiscard]] std::uint64_t view_version() const { return view_version_; }  // of the state they are for
   [[nodiscard]] std::uint64_t version() const { return version_; }            // changes with the tables
@@ -56,7 +59,7 @@ class WantedRoutes {
   [[nodiscard]] bool are_quiet(std::int64_t now_us) const;
 
   // Starts the whole audit where these tables have none yet and none is running. True: it was started.
-  bool start_audit(const SubnetLinks& links);
+  bool start_audit();
   // The audit that finished since this was last asked, if it is of these tables.
   std::optional<AuditedRoutes> take_audit();
 
@@ -65,6 +68,7 @@ class WantedRoutes {
 
   RouteAudit& audit_;
   FabricRoutesPtr base_;
+  std::vector<fabric::PlaneId> planes_;  // of the subnet
   std::optional<fabric::Routing> routing_;
   fabric::FabricView view_;  // of routing_
   std::uint64_t version_;
