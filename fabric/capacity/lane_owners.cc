@@ -19,6 +19,14 @@ std::uint16_t lanes_met(const Ledger& ledger, const LoadVector& loads) {
   return static_cast<std::uint16_t>(met);
 }
 
+unsigned lanes_in_use(const Ledger& ledger) {
+  unsigned most = 0;
+  for (const ReservationPtr& reservation : ledger.reservations()) {
+    if (reservation->lane && !reservation->loads.empty()) most = std::max(most, *reservation->lane + 1U);
+  }
+  return most;
+}
+
 std::optional<std::uint8_t> free_lane(const Ledger& ledger, const LoadVector& loads, unsigned lanes,
                                       std::optional<std::uint8_t> own) {
   const unsigned met = lanes_met(ledger, loads);

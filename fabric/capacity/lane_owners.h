@@ -16,6 +16,8 @@ inline constexpr unsigned kMostOwnedLanes = 15;
 
 // The lanes that jobs have on any of these links, a bit each. O(entries).
 std::uint16_t lanes_met(const Ledger& ledger, const LoadVector& loads);
+// One more than the highest lane that a job has on any link; 0: none has one. O(reservations).
+unsigned lanes_in_use(const Ledger& ledger);
 // The lane to give: `own` if no job has it there, else the lowest below `lanes`. None: all are taken.
 std::optional<std::uint8_t> free_lane(const Ledger& ledger, const LoadVector& loads, unsigned lanes,
                                       std::optional<std::uint8_t> own = {});

@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "fabric/base/rate_text.h"
-#include "scheduler/placement/fit/placement_transaction.h"
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
 #include "services/control/guarantees/placement_tries.h"
 #include "services/control/guarantees/port_rules.h"
-#include "services/control/views/closed_gpus.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
 
@@ -52,22 +50,6 @@ std::optional<Rejection> over_contract_gpus(const ClusterState& state, const std
                       std::to_string(holds) + ", and the job needs " + std::to_string(gpus),
                   {},
                   "wait for the tenant's jobs to end, or change the contract"});
-}
-
-std::expected<Grant, Rejection> try_admit(const ClusterState& state, const JobSpec& spec,
-                                          const scheduler::Placement& placement, GuaranteeBook& book,
-                                          const std::optional<Contract>& terms,
-                                          std::vector<scheduler::Rejected::Where>& blocked) {
-  if (auto over = over_quota(state, spec, placement)) return std::unexpected(std::move(*over));
-  if (!terms) return Grant{};
-  if (auto brought = book.bring_to(state); !brought) return std::unexpected(refusal(brought.error()));
-  return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, &blocked);
-}
-
-std::string named(const std::vector<std::string>& windows) {
-  std::string text;
-  for (std::size_t i = 0; i < windows.size() && i < 5; ++i) text += (i == 0 ? "'" : ", '") + windows[i] + "'";
-  return windows.size() > 5 ? text + " and " + std::to_string(windows.size() - 5) + " more" : text;
 }
 
 }  // namespace
@@ -135,6 +117,16 @@ std::optional<Rejection> over_quota(const ClusterState& state, const JobSpec& sp
                       .assign(state.topology(), contract->second.terms, "this job", placement.gpu_of_rank);
   if (!assigned) return refusal(assigned.error());
   return std::nullopt;
+}
+
+std::expected<Grant, Rejection> grant_within_quota(const ClusterState& state, const JobSpec& spec,
+                                                   const scheduler::Placement& placement,
+                                                   const std::optional<Contract>& terms, GuaranteeBook& book,
+                                                   std::vector<scheduler::Rejected::Where>* blocked) {
+  if (auto over = over_quota(state, spec, placement)) return std::unexpected(std::move(*over));
+  if (!terms) return Grant{};
+  if (auto brought = book.bring_to(state); !brought) return std::unexpected(refusal(brought.error()));
+  return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, blocked);
 }
 
 std::vector<BlockedLink> blocked_links(const std::vector<scheduler::Rejected::Where>& links) {
@@ -286,75 +278,9 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
                                                             GuaranteeBook& book) {
   const auto terms = job_terms(state, spec);
   if (!terms) return std::unexpected(refusal(terms.error()));
-  std::vector<scheduler::Rejected::Where> blocked;
-  auto tried = try_admit(state, spec, placement, book, *terms, blocked);
+  auto tried = grant_within_quota(state, spec, placement, *terms, book, nullptr);
   if (!tried) return std::unexpected(std::move(tried.error()));
   return std::move(tried->guarantee);
-}
-
-std::expected<AdmittedPlacement, Rejection> PlacementTries::place(JobSpec tried_spec,
-                                                                  const std::optional<Contract>& terms, unsigned most) {
-  auto& placer = placers_.at(state_);
-  const ClosedGpus closed =
-      closed_gpus(state_, tried_spec.tenant, now_us_, expected_end_us(state_, tried_spec, now_us_));
-  scheduler::PlacementTransaction tree(placer.tree(), state_.topology());
-  for (const auto gpu : closed.gpus) (void)tree.take(std::span(&gpu, 1));
-  const std::vector<std::string> excluded = tried_spec.exclude_nodes;
-  std::set<HostId> avoided;
-  std::optional<Rejection> refused;
-  for (unsigned attempt = 0; attempt < most; ++attempt) {
-    auto result = with_alternatives_ ? placer.place_with_alternatives(tried_spec) : placer.place(tried_spec);
-    if (result.outcome != Outcome::placed) {
-      if (refused) break;  // placement is possible, but only on links that are too full
-      if (result.outcome == Outcome::not_now && !closed.gpus.empty()) {
-        result.explanation.message += "; set aside for others meanwhile: " + named(closed.windows);
-      }
-      Rejection rejection{{result.outcome == Outcome::never ? ErrorKind::impossible : ErrorKind::conflict,
-                           result.explanation.code,
-                           result.explanation.message,
-                           {},
-                           {}},
-                          nullptr};
-      rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
-      return std::unexpected(std::move(rejection));
-    }
-    if (auto cut = cut_off(state_, tried_spec, result.placement, placers_.reach(state_))) {
-      return std::unexpected(as_answer(state_, std::move(*cut)));
-    }
-    std::vector<scheduler::Rejected::Where> blocked;
-    auto tried = try_admit(state_, tried_spec, result.placement, placers_.guarantees(), terms, blocked);
-    if (tried) {
-      for (const auto& warning : tried->warnings) result.warnings.push_back(warning);
-      return AdmittedPlacement{std::move(result), std::move(tried->guarantee), std::move(tried->reservation),
-                               std::move(tried->warnings)};
-    }
-    if (blocked.empty()) return std::unexpected(as_answer(state_, std::move(tried.error())));
-    if (!refused) refused = std::move(tried.error());
-    const std::size_t before = avoided.size();
-    add_hosts_behind(state_, placers_.guarantees(), job_ports(*state_.placement_fabric, result.placement.gpu_of_rank),
-                     blocked, avoided);
-    if (avoided.size() == before) break;
-    tried_spec.exclude_nodes = excluded;
-    for (const HostId host : avoided) tried_spec.exclude_nodes.emplace_back(state_.topology().name(host));
-    if (tried_spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) break;
-  }
-  return std::unexpected(std::move(*refused));
-}
-
-// Near each other ranks cross fewer links than placement by predicted cost alone would have them cross.
-std::expected<AdmittedPlacement, Rejection> PlacementTries::place_anywhere(const JobSpec& spec,
-                                                                           const std::optional<Contract>& terms) {
-  auto placed = place(spec, terms, kPlacementTries);
-  if (placed || spec.job.required || spec.across_sites) return placed;
-  const std::string& code = placed.error().error.code;
-  if (code != "admission.linksFull" && code != "admission.lanesTaken" && code != "admission.hashedRoutes")
-    return placed;
-  for (const auto level : {fabric::LevelKind::leaf_group, fabric::LevelKind::rack, fabric::LevelKind::pod}) {
-    JobSpec nearer = spec;
-    nearer.job.required = level;
-    if (auto near = place(std::move(nearer), terms, 2)) return near;
-  }
-  return placed;
 }
 
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,

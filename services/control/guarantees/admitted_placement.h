@@ -75,6 +75,13 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
                                       const fabric::Ledger& ledger, GuaranteeBook& book,
                                       std::vector<scheduler::Rejected::Where>* blocked = nullptr);
 
+// The guarantee of "this job" beside those in the book, which is brought to the state; refused as over_quota() and grant().
+// Without terms it is best effort.
+std::expected<Grant, Rejection> grant_within_quota(const ClusterState& state, const scheduler::JobSpec& spec,
+                                                   const scheduler::Placement& placement,
+                                                   const std::optional<scheduler::Contract>& terms, GuaranteeBook& book,
+                                                   std::vector<scheduler::Rejected::Where>* blocked);
+
 std::vector<BlockedLink> blocked_links(const std::vector<scheduler::Rejected::Where>& links);
 
 }  // namespace railweave::control
