@@ -1,5 +1,6 @@
-// Hose loads by definition: every pair is traced hop by hop, and on every link the largest b-matching of
-// the pairs that cross it is found by augmenting paths, port by port. Shares no code with fabric/capacity but its HosePort.
+// Hose loads by definition: every pair is followed hop by hop, and on every link the largest b-matching of
+// the pairs that cross it is found by augmenting paths, port by port. Shares no code with fabric/capacity but its HosePort,
+// and none with routing.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "fabric/capacity/hose_load.h"
-#include "fabric/routing/plane/route_trace.h"
+#include "tests/unit/capacity/naive_walk.h"
 
 namespace railweave::fabric::testing {
 
@@ -26,23 +27,17 @@ inline std::vector<HosePort> as_hose(const std::vector<NaivePort>& ports) {
   return hose;
 }
 
-using LinkWay = std::pair<std::uint32_t, bool>;  // link, out of its port a
 using CrossingPairs = std::map<LinkWay, std::vector<std::pair<std::size_t, std::size_t>>>;
 
 inline CrossingPairs crossing_pairs(const FabricView& view, const ForwardingTables& tables,
                                     const std::vector<NaivePort>& ports) {
   CrossingPairs crossing;
-  const Lanes lanes{std::vector<PlaneLanes>(tables.scope().planes().size())};  // do not matter here
-  const Topology& t = view.topology();
   for (std::size_t s = 0; s < ports.size(); ++s) {
     for (std::size_t d = 0; d < ports.size(); ++d) {
-      const DestinationId to = tables.scope().find(ports[d].port);
-      if (s == d || !to) continue;
-      const RouteTrace trace = trace_route(view, tables, lanes, ports[s].port, to);
-      if (trace.end != TraceEnd::arrived) continue;
-      for (const TraceHop& hop : trace.hops) {
-        crossing[{t.link(hop.out).value(), t.a(t.link(hop.out)) == hop.out}].emplace_back(s, d);
-      }
+      if (s == d) continue;
+      const auto path = walk(view, tables, ports[s].port, ports[d].port);
+      if (!path) continue;
+      for (const LinkWay& way : *path) crossing[way].emplace_back(s, d);
     }
   }
   return crossing;

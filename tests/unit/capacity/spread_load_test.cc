@@ -12,6 +12,7 @@
 
 #include "fabric/capacity/loads_of.h"
 #include "fabric/capacity/reroute.h"
+#include "fabric/routing/plane/route_trace.h"
 #include "tests/unit/capacity/naive_hose.h"
 #include "tests/unit/capacity/routed_fabrics.h"
 
