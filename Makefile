@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
 .DEFAULT_GOAL := help
-.PHONY: help chaos schemathesis demo console test-console stop test kubernetes kube-apiserver test-kubernetes slurm-current test-extended build deps check bench bench-moment bench-opensm bench-repair bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help chaos schemathesis demo console test-console stop test kubernetes kube-apiserver test-kubernetes slurm-current test-extended build deps check bench bench-moment bench-opensm bench-repair bench-certificate bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,6 +62,7 @@ bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex
 bench-moment: deps  ## every benchmark for a moment: that it runs, not what it measures
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run.sh $(BUILD) "" --moment
+	@/usr/bin/python3 tests/bench/certificate.py $(BUILD)/bin 32 8
 
 # OpenSM and ibsim are not among the dependencies: Debian's opensm package starts a subnet manager where there is a port.
 bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opensm, ibsim-utils; SIZES="1728 3456")
@@ -71,6 +72,10 @@ bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opens
 bench-repair: deps  ## a cable cut on ibsim: trap to last block written, beside OpenSM (FABRICS="648 1728")
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@python3 tests/bench/repair.py $(BUILD)/bin $(FABRICS); status=$$?; [ $$status -eq 77 ] || exit $$status
+
+bench-certificate: deps  ## a certificate of 102,400 GPUs and 500 jobs: made, verified, other clients meanwhile (SIZE="1024 50": hosts, jobs)
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave railweave-verify"
+	@/usr/bin/python3 tests/bench/certificate.py $(BUILD)/bin $(SIZE)
 
 bench-postgres: deps  ## appends to PostgreSQL beside pgbench with the same bytes (deploy/install-dependencies.sh --with-postgresql)
 	@$(MAKE) --no-print-directory build TARGETS=postgres_append_rate

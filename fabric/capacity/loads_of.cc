@@ -8,6 +8,7 @@
 
 #include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/pattern_routes.h"
+#include "fabric/capacity/single_load.h"
 #include "fabric/capacity/spread_load.h"
 
 namespace railweave::fabric {
@@ -61,13 +62,16 @@ PatternLoad whole_pattern(const Reservation& reservation, const HoseLoads& loads
   return sum;
 }
 
-PromisedLoad whole_load(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
+// walker: null: one is made where the reservation needs it.
+PromisedLoad whole_load(const Reservation& reservation, HoseLoads& loads, const PathWalker* walker = nullptr) {
   if (reservation.promise == TrafficPromise::hose) {
     HoseLoad hose = loads.load(reservation.ports);
     const bool complete = hose.complete();
     return {std::move(hose.loads), complete, hose.flow_links};
   }
-  PatternLoad pattern = whole_pattern(reservation, loads, walker);
+  std::optional<PathWalker> own;
+  if (walker == nullptr) walker = &own.emplace(loads.view(), loads.tables());
+  PatternLoad pattern = whole_pattern(reservation, loads, *walker);
   return {std::move(pattern.loads), pattern.unrouted == 0, 0};
 }
 
@@ -138,7 +142,13 @@ std::size_t spread_work_of(const Reservation& reservation, const RoutingScope& s
 }  // namespace
 
 PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker) {
-  PromisedLoad result = whole_load(reservation, loads, walker);
+  PromisedLoad result = whole_load(reservation, loads, &walker);
+  scale_to_reserved(result.loads, reservation.reserved_permille);
+  return result;
+}
+
+PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads) {
+  PromisedLoad result = whole_load(reservation, loads);
   scale_to_reserved(result.loads, reservation.reserved_permille);
   return result;
 }
@@ -170,7 +180,7 @@ SurvivingSearch::SurvivingSearch(const Reservation& reservation, HoseLoads& load
     : worst_(directed_link_count(loads.view().topology())) {
   const FabricView& view = loads.view();
   const RoutingScope& scope = loads.tables().scope();
-  result_.worst = whole_load(reservation, loads, PathWalker(view, loads.tables()));
+  result_.worst = whole_load(reservation, loads);
   for (const LinkLoad& load : result_.worst.loads) {
     worst_[load.link] = load.mbps;
     const LinkId link = link_of(load.link);

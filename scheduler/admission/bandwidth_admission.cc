@@ -4,6 +4,7 @@
 
 #include "fabric/base/rate_text.h"
 #include "fabric/capacity/lane_owners.h"
+#include "fabric/capacity/single_load.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -133,7 +134,7 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
       return reject(ErrorKind::unavailable, "admission.noRerouting",
                     "the routes after a link failure cannot be computed here");
     }
-    load = fabric::load_of_promise(*wanted, loads_, fabric::PathWalker(loads_.view(), loads_.tables()));
+    load = fabric::load_of_promise(*wanted, loads_);
   }
   if (!load.complete) {
     return reject(ErrorKind::conflict, "admission.notConnected",

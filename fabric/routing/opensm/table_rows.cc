@@ -78,13 +78,4 @@ void TableRows::count_links(std::uint32_t destination) {
 
 Guid TableRows::guid() const { return tables_.scope().topology().guid(plane_->switches[switch_]); }
 
-TableRows::Entry TableRows::entry(std::size_t i) const {
-  const auto [lid, destination] = by_lid_[i];
-  const std::size_t at = switch_ * plane_->destination_count() + destination;
-  const std::uint16_t port = ports_[at];
-  if (port == kNoPort || links_[at] == kLost) return {lid, port, kLost};
-  const bool end_port = plane_->destination_port[destination] != kPortZero;
-  return {lid, port, static_cast<std::uint8_t>(links_[at] + (end_port ? 1 : 0))};
-}
-
 }  // namespace railweave::fabric

@@ -29,7 +29,14 @@ class TableRows {
   [[nodiscard]] Guid guid() const;
   [[nodiscard]] std::size_t size() const { return by_lid_.size(); }
   // i < size(); entries are in ascending order of LIDs.
-  [[nodiscard]] Entry entry(std::size_t i) const;
+  [[nodiscard]] Entry entry(std::size_t i) const {
+    const auto [lid, destination] = by_lid_[i];
+    const std::size_t at = switch_ * plane_->destination_count() + destination;
+    const std::uint16_t port = ports_[at];
+    if (port == kNoPort || links_[at] == kLost) return {lid, port, kLost};
+    const bool end_port = plane_->destination_port[destination] != kPortZero;
+    return {lid, port, static_cast<std::uint8_t>(links_[at] + (end_port ? 1 : 0))};
+  }
 
  private:
   bool next_plane();

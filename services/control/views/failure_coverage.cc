@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/capacity/single_load.h"
 #include "fabric/routing/plane/mix.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "services/control/views/routing_cache.h"
@@ -82,7 +83,7 @@ std::vector<LinkId> FailureCoverage::far_reaching(const FabricRoutes& routes, fa
 
 std::vector<LinkId> FailureCoverage::missing(const FabricRoutes& routes, const Reservation& wanted,
                                              fabric::HoseLoads& loads) {
-  const auto plain = load_of_promise(wanted, loads, fabric::PathWalker(loads.view(), loads.tables()));
+  const auto plain = load_of_promise(wanted, loads);
   auto links = fabric::failures_that_matter(loads.view(), loads.tables(), plain.loads,
                                             [&](fabric::PlaneId plane) { return far_reaching(routes, plane); });
   const std::lock_guard lock(mutex_);

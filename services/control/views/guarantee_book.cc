@@ -5,6 +5,7 @@
 
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/reroute.h"
+#include "fabric/capacity/single_load.h"
 #include "services/control/views/job_ports.h"
 
 namespace railweave::control {
@@ -190,7 +191,7 @@ GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) {
   if (!made) return {nullptr, false};
   ++computed_;
   made->survives_link_failure = false;
-  auto load = fabric::load_of_promise(*made, *loads_, fabric::PathWalker(loads_->view(), loads_->tables()));
+  auto load = fabric::load_of_promise(*made, *loads_);
   made->loads = std::move(load.loads);
   const bool complete = load.complete && reach_->cut_off(job.placement.gpu_of_rank).empty();
   return {std::make_shared<const Reservation>(std::move(*made)), complete};
@@ -266,18 +267,12 @@ void GuaranteeBook::compute_failures(const Job& job, std::size_t limit) {
 std::vector<double> GuaranteeBook::residual_mbps() const {
   const FabricView& view = routes_->input.view;
   std::vector<double> residual = fabric::link_capacities_mbps(view);
+  for (const auto& reservation : ledger_.reservations()) {
+    for (const auto& load : reservation->loads) residual[load.link] -= static_cast<double>(load.mbps);
+  }
+  for (double& mbps : residual) mbps = std::max(0.0, mbps);
   for (const auto link : view.topology().links()) {
-    for (const fabric::DirectedLink directed : {link.index() * 2, link.index() * 2 + 1}) {
-      if (view.drained(link)) {
-        residual[directed] = 0;
-        continue;
-      }
-      std::int64_t reserved = 0;
-      for (std::size_t c = 0; c < ledger_.classes(); ++c) {
-        reserved += ledger_.reserved_mbps(directed, static_cast<std::uint8_t>(c));
-      }
-      residual[directed] = std::max(0.0, residual[directed] - static_cast<double>(reserved));
-    }
+    if (view.drained(link)) residual[link.index() * 2] = residual[link.index() * 2 + 1] = 0;
   }
   return residual;
 }

@@ -13,7 +13,8 @@ RankReach& PlacerCache::rank_reach(const ClusterState& state) {
 }
 
 scheduler::Placer& PlacerCache::at(const ClusterState& state) {
-  if (placer_ == nullptr || fabric_ != state.placement_fabric) {
+  const bool is_new = placer_ == nullptr || fabric_ != state.placement_fabric;
+  if (is_new) {
     fabric_ = state.placement_fabric;
     placer_ = std::make_unique<scheduler::Placer>(fabric_);
     const auto nominal = fabric_->nominal_mbps();
@@ -31,14 +32,17 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
   const bool reserved = !state.guaranteed->empty() && guarantees_.bring_to(state).has_value();
   const std::uint64_t reserved_version = reserved ? guarantees_.version() : 0;
   if (view_version_ != state.view_version || reserved_version_ != reserved_version) {
+    const bool view_changed = is_new || view_version_ != state.view_version;
     view_version_ = state.view_version;
     reserved_version_ = reserved_version;
-    auto up = fabric_->capacities_mbps(state.view);
+    auto up = view_changed ? fabric_->capacities_mbps(state.view) : up_mbps_;
     auto now = reserved ? fabric_->bundles().capacities(guarantees_.residual_mbps()) : up;
-    if (auto parts = scheduler::NetworkParts(state.view, fabric_->gpu_ports()); parts != *parts_) {
-      parts_ = std::make_shared<const scheduler::NetworkParts>(std::move(parts));
-      ++capacities_version_;
-      placer_->set_parts(parts_);
+    if (view_changed) {
+      if (auto parts = scheduler::NetworkParts(state.view, fabric_->gpu_ports()); parts != *parts_) {
+        parts_ = std::make_shared<const scheduler::NetworkParts>(std::move(parts));
+        ++capacities_version_;
+        placer_->set_parts(parts_);
+      }
     }
     if (up != up_mbps_) traffic_->set_capacities(up);
     if (now != capacities_mbps_ || up != up_mbps_) {

@@ -7,7 +7,6 @@
 
 #include "fabric/base/text/time_text.h"
 #include "fabric/qos/ethernet_plan.h"
-#include "fabric/routing/opensm/fdbs_text.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/codec/fabric_event_json.h"
 #include "services/control/codec/guarantee_json.h"
@@ -408,27 +407,27 @@ std::optional<ClassMarks> class_marks(const ClusterState& state, const JobGuaran
   return ClassMarks{level, static_cast<unsigned>(job_dscp(state, guarantee, gpus).value_or(at->dscp)) << 2U};
 }
 
-std::string write_guarantee_certificate(const ClusterState& state, const GuaranteeBook& book) {
-  const auto& routes = *book.routes();
+std::string write_guarantee_certificate(const ClusterState& state, const control::FabricRoutes& routes,
+                                        std::uint64_t entries_digest, const fabric::Ledger& ledger) {
   const auto rules = control::port_rules(state);
   const auto plan = fabric::plan_infiniband({.classes = state.qos_classes.get(),
                                              .view = routes.input.view,
                                              .scope = routes.input.scope,
                                              .lanes = &routes.routing.lanes,
-                                             .ledger = &book.ledger(),
+                                             .ledger = &ledger,
                                              .owned_lanes = true,
                                              .data_lanes = rules.data_lanes,
                                              .arbitration = rules.arbitration});
   return write_certificate({.seq = state.seq,
                             .view = &routes.input.view,
                             .tables = &routes.routing.tables,
-                            .ledger = &book.ledger(),
+                            .ledger = &ledger,
                             .classes = state.qos_classes.get(),
                             .plan = plan ? &*plan : nullptr,
                             .refused = plan ? std::string_view() : std::string_view(plan.error().message),
                             .arbitration = rules.arbitration,
                             .limits_known = rules.known,
-                            .entries_digest = fabric::entries_digest(routes.routing.tables)});
+                            .entries_digest = entries_digest});
 }
 
 }  // namespace railweave::api

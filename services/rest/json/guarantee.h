@@ -56,7 +56,9 @@ std::optional<std::uint8_t> job_dscp(const control::ClusterState& state, const c
 std::optional<ClassMarks> class_marks(const control::ClusterState& state, const control::JobGuarantee& guarantee,
                                       std::span<const fabric::GpuId> gpus, const fabric::Lanes& lanes);
 
-// The certificate of the guarantees that hold, for `railweave-verify`.
-std::string write_guarantee_certificate(const control::ClusterState& state, const control::GuaranteeBook& book);
+// The certificate of the guarantees that hold, for `railweave-verify`. Of a book at the state: its routes with
+// fabric::entries_digest() of them, and its ledger, which may be copies, as this takes long on a large fabric.
+std::string write_guarantee_certificate(const control::ClusterState& state, const control::FabricRoutes& routes,
+                                        std::uint64_t entries_digest, const fabric::Ledger& ledger);
 
 }  // namespace railweave::api

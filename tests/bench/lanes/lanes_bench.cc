@@ -1,11 +1,14 @@
 // How many lanes jobs of their own need while jobs come and go at 95 % fill, by how jobs are placed: the lowest colour that no
-// other job has on any directed link of the job's routes (fabric/capacity/lane_owners.h, here without its limit of 16). And what
+// other job has on any directed link of the job's routes (fabric/capacity/lane_owners.h, here without its limit of 16); and
+// beside it, as if a job that spans leaves had all uplinks of its leaves, whichever routes there are. And what
 // a hose over all adapters can be sold per port on single paths, beside what it could be if packets were spread over all uplinks.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
+#include <map>
 #include <random>
+#include <set>
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -18,6 +21,7 @@
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 #include "services/control/views/job_ports.h"
+#include "tests/bench/lanes/job_sizes.h"
 
 namespace railweave::control {
 namespace {
@@ -41,7 +45,7 @@ const Site& site_of(Kind kind) {
   if (!is_new) return site;
   const std::map<Kind, std::pair<const char*, fabric::GenerateParameters>> shapes = {
       {hosts_1024_2_tiers, {"fat-tree", {{"hosts", "1024"}, {"tiers", "2"}, {"nics-per-host", "1"}, {"radix", "64"}}}},
-      {hosts_512_8_rails, {"rail-optimized", {{"hosts", "512"}, {"tiers", "2"}}}},
+      {hosts_512_8_rails, {"rail-optimized", {{"hosts", "512"}, {"tiers", "2"}, {"planes", "8"}}}},
       {hosts_2048_3_tiers, {"fat-tree", {{"hosts", "2048"}, {"tiers", "3"}, {"nics-per-host", "1"}, {"radix", "32"}}}},
       {hosts_12800_3_tiers,
        {"fat-tree", {{"hosts", "12800"}, {"tiers", "3"}, {"nics-per-host", "1"}, {"radix", "64"}}}}};
@@ -70,6 +74,8 @@ struct Running {
   std::vector<GpuId> gpus;
   fabric::LoadVector loads;
   unsigned colour = 0;
+  std::vector<fabric::SwitchId> leaves;  // that it spans; none within one leaf of each rail
+  unsigned leaf_colour = 0;
 };
 
 class Stream {
@@ -88,15 +94,7 @@ class Stream {
 
   // The next job of the stream, whatever was placed before: sizes are the same for each way of placing.
   void next() {
-    static constexpr std::pair<std::uint32_t, unsigned> kSizes[] = {{1, 20},  {2, 15}, {4, 20}, {8, 26},
-                                                                    {16, 10}, {32, 6}, {64, 2}, {128, 1}};
-    unsigned drawn = static_cast<unsigned>(random_() % 100);
-    std::uint32_t size = 0;
-    for (const auto& [gpus, percent] : kSizes) {
-      size = gpus;
-      if (drawn < percent) break;
-      drawn -= percent;
-    }
+    const std::uint32_t size = bench::next_size(random_);
     const auto all = site_.topology->gpus().size();
     while (!running_.empty() && (used_ + size) * 100 > all * 95) end(random_() % running_.size());
     start(size);
@@ -105,6 +103,11 @@ class Stream {
   [[nodiscard]] unsigned lanes() const {
     unsigned most = 0;
     for (const Running& job : running_) most = std::max(most, job.loads.empty() ? 0 : job.colour + 1);
+    return most;
+  }
+  [[nodiscard]] unsigned lanes_by_leaves() const {
+    unsigned most = 0;
+    for (const Running& job : running_) most = std::max(most, job.leaves.empty() ? 0 : job.leaf_colour + 1);
     return most;
   }
   [[nodiscard]] std::size_t jobs() const { return running_.size(); }
@@ -145,7 +148,29 @@ class Stream {
       ports.push_back(static_cast<double>(job.loads.size()));
       us.push_back(std::chrono::duration<double, std::micro>(spent).count());
     }
+    span_leaves(job);
     running_.push_back(std::move(job));
+  }
+  void span_leaves(Running& job) {
+    const fabric::Topology& t = *site_.topology;
+    std::map<fabric::PlaneId, std::set<fabric::SwitchId>> leaves;
+    for (const auto port : job_ports(*site_.placement, job.gpus)) {
+      if (!t.peer(port) || !t.is_switch_port(t.peer(port))) continue;
+      const auto leaf = t.switch_of(t.peer(port));
+      leaves[site_.scope->plane_of(leaf)].insert(leaf);
+    }
+    Colours met;
+    for (const auto& [plane, some] : leaves) {
+      if (some.size() < 2) continue;
+      for (const auto leaf : some) {
+        job.leaves.push_back(leaf);
+        for (int word = 0; word < 2; ++word) met.taken[word] |= leaf_colours_[leaf].taken[word];
+      }
+    }
+    job.leaf_colour = met.lowest_free();
+    RAILWEAVE_CHECK(job.leaf_colour < 128, "colours suffice");
+    for (const auto leaf : job.leaves)
+      leaf_colours_[leaf].taken[job.leaf_colour / 64] |= std::uint64_t{1} << job.leaf_colour % 64;
   }
 
   // Free GPUs host by host, in order or at random.
@@ -171,6 +196,8 @@ class Stream {
     used_ -= job.gpus.size();
     for (const auto& load : job.loads)
       colours_[load.link].taken[job.colour / 64] &= ~(std::uint64_t{1} << job.colour % 64);
+    for (const auto leaf : job.leaves)
+      leaf_colours_[leaf].taken[job.leaf_colour / 64] &= ~(std::uint64_t{1} << job.leaf_colour % 64);
     if (how_ == ours) {
       scheduler::PlacementTransaction change(placer_.tree(), *site_.topology);
       RAILWEAVE_CHECK(change.release(job.gpus), "the GPUs are taken");
@@ -187,18 +214,13 @@ class Stream {
   How how_;
   scheduler::Placer placer_;
   fabric::HoseLoads loads_;
-  std::vector<Colours> colours_;     // by directed link
+  std::vector<Colours> colours_;  // by directed link
+  std::map<fabric::SwitchId, Colours> leaf_colours_;
   std::vector<std::uint64_t> free_;  // by host, a bit for each GPU
   std::vector<Running> running_;
   std::size_t used_ = 0;
   std::mt19937_64 random_{1}, random_places_{2};
 };
-
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
-}
 
 void lanes_needed(benchmark::State& state) {
   const Site& site = site_of(static_cast<Kind>(state.range(0)));
@@ -206,22 +228,25 @@ void lanes_needed(benchmark::State& state) {
     Stream stream(site, static_cast<How>(state.range(1)));
     const std::size_t gpus = site.topology->gpus().size();
     for (std::size_t i = 0; i < gpus / 5; ++i) stream.next();  // to a steady state: each GPU was taken twice
-    std::vector<double> lanes, jobs;
+    std::vector<double> lanes, by_leaves, jobs;
     stream.ports.clear();
     stream.us.clear();
     for (int i = 0; i < 2'000; ++i) {
       stream.next();
       if (i % 10 == 0) {
         lanes.push_back(stream.lanes());
+        by_leaves.push_back(stream.lanes_by_leaves());
         jobs.push_back(static_cast<double>(stream.jobs()));
       }
     }
-    state.counters["lanes_p50"] = quantile(lanes, 0.5);
-    state.counters["lanes_max"] = quantile(lanes, 1);
-    state.counters["jobs"] = quantile(jobs, 0.5);
-    state.counters["tables_p50"] = quantile(stream.ports, 0.5);
-    state.counters["tables_p99"] = quantile(stream.ports, 0.99);
-    state.counters["us_p99"] = quantile(stream.us, 0.99);
+    state.counters["lanes_p50"] = bench::quantile(lanes, 0.5);
+    state.counters["lanes_max"] = bench::quantile(lanes, 1);
+    state.counters["leaves_p50"] = bench::quantile(by_leaves, 0.5);
+    state.counters["leaves_max"] = bench::quantile(by_leaves, 1);
+    state.counters["jobs"] = bench::quantile(jobs, 0.5);
+    state.counters["ports_p50"] = bench::quantile(stream.ports, 0.5);
+    state.counters["ports_p99"] = bench::quantile(stream.ports, 0.99);
+    state.counters["us_p99"] = bench::quantile(stream.us, 0.99);
   }
 }
 BENCHMARK(lanes_needed)
@@ -230,21 +255,42 @@ BENCHMARK(lanes_needed)
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 
-// Fifty tenants, each with a job on 256 hosts of its own.
+// Fifty tenants, each with a job of 64 to 436 hosts by seed: 12,500 of 12,800, placed or on any hosts.
 void lanes_of_50_tenants(benchmark::State& state) {
   const Site& site = site_of(hosts_12800_3_tiers);
+  const fabric::Topology& t = *site.topology;
   fabric::HoseLoads hoses(fabric::FabricView(site.topology), site.routing.tables);
-  const bool scattered = state.range(0) != 0;
+  const bool is_scattered = state.range(0) != 0;
   for (auto _ : state) {
-    std::vector<fabric::HostId> hosts(site.topology->hosts().begin(), site.topology->hosts().end());
+    scheduler::Placer placer(site.placement);
+    std::vector<fabric::HostId> hosts(t.hosts().begin(), t.hosts().end());
+    std::vector<std::uint32_t> sizes;  // each with its complement: 500 hosts
     std::mt19937_64 random(3);
-    if (scattered) std::ranges::shuffle(hosts, random);
-    std::vector<Colours> colours(fabric::directed_link_count(*site.topology));
+    for (int pair = 0; pair < 25; ++pair) {
+      sizes.push_back(64 + static_cast<std::uint32_t>(random() % 373));
+      sizes.push_back(500 - sizes.back());
+    }
+    std::ranges::shuffle(hosts, random);
+    std::vector<Colours> colours(fabric::directed_link_count(t));
     unsigned lanes = 0;
-    for (std::size_t tenant = 0; tenant < 50; ++tenant) {
+    std::size_t taken = 0;
+    for (const std::uint32_t size : sizes) {
       std::vector<GpuId> gpus;
-      for (std::size_t h = tenant * 256; h < (tenant + 1) * 256; ++h) {
-        for (const GpuId gpu : site.topology->gpus(hosts[h])) gpus.push_back(gpu);
+      if (is_scattered) {
+        for (std::size_t h = taken; h < taken + size; ++h) {
+          for (const GpuId gpu : t.gpus(hosts[h])) gpus.push_back(gpu);
+        }
+        taken += size;
+      } else {
+        scheduler::JobSpec spec;
+        spec.parallelism.tensor = 8;
+        spec.parallelism.data = size;
+        const auto placed = placer.try_place(spec);
+        RAILWEAVE_CHECK(placed.has_value(), "there is room");
+        gpus = placed->gpu_of_rank;
+        scheduler::PlacementTransaction change(placer.tree(), t);
+        RAILWEAVE_CHECK(change.take(gpus), "the GPUs are free");
+        change.commit();
       }
       std::vector<fabric::HosePort> hose;
       for (const auto port : job_ports(*site.placement, gpus)) hose.push_back({port, 1'000, 1'000});
