@@ -51,7 +51,7 @@ MAY_INCLUDE = {
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband",
                                   "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/infiniband/mad"],
     "fabric/drivers/opensm/local": ["fabric/base"],
-    "fabric/drivers/opensm/protocol": ["fabric/base", "fabric/base/text", "fabric/formats/text", "fabric/drivers/opensm/local"],
+    "fabric/drivers/opensm/protocol": ["fabric/base", "fabric/base/text", "fabric/formats/text", "fabric/qos", "fabric/drivers/opensm/local"],
     "fabric/drivers/opensm/files": ["fabric/base", "fabric/qos"],
     # OpenSM's view of the subnet is raw attributes and becomes a Topology as dumps do.
     "fabric/drivers/opensm/routing": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband", "fabric/routing",
@@ -125,6 +125,7 @@ MAY_INCLUDE = {
                                       "services/control/state", "services/control/events", "services/control/live/status",
                                       "services/control/live/connection", "services/control/live/links"],
     "services/control/live/ports": ["fabric/base", "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/opensm/files", "fabric/drivers/opensm/local",
+                                    "fabric/drivers/opensm/protocol",
                                     "services/control/state", "services/control/views", "services/control/live/status",
                                     "services/control/live/connection", "services/control/live/links"],
     "services/control/live/routes": ["fabric/base", "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/drivers",

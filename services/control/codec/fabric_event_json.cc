@@ -110,9 +110,9 @@ constexpr std::tuple kProgrammedFields{field("subnet", &RoutesProgrammed::subnet
                                        field("isolated", &RoutesProgrammed::isolated),
                                        field("computeUs", &RoutesProgrammed::compute_us),
                                        field("totalUs", &RoutesProgrammed::total_us)};
-constexpr std::tuple kLimitsFields{field("dataLanes", &PortLimits::data_lanes),
-                                   field("arbitrationEntries", &PortLimits::arbitration_entries),
-                                   field("mtuBytes", &PortLimits::mtu_bytes)};
+constexpr std::tuple kLimitsFields{
+    field("dataLanes", &PortLimits::data_lanes), field("arbitrationEntries", &PortLimits::arbitration_entries),
+    field("mtuBytes", &PortLimits::mtu_bytes), optional_field("byOpensm", &PortLimits::by_opensm)};
 // In snapshots.
 constexpr std::tuple kPolicyParts{required_field("mode", &SubnetPolicy::mode, kMode),
                                   field("reason", &SubnetPolicy::reason), field("version", &SubnetPolicy::version)};

@@ -88,7 +88,7 @@ void LiveSubnets::step(std::chrono::milliseconds wait) {
 void LiveSubnets::run(Running& running) {
   while (!stopping_) {
     const ClusterStatePtr state = loop_.state();
-    if (running.opensm) running.opensm->follow(*state, loop_.term());
+    if (running.opensm) running.opensm->follow(*state, running.controller->opensm_ports(), loop_.term());
     // OpenSM's reports come from its plugin's thread: a shorter wait handles them sooner.
     running.controller->step(state, running.opensm ? kListenToOpensm : kListen);
     if (running.controller->status()->phase == SubnetPhase::offline) std::this_thread::sleep_for(kOffline);

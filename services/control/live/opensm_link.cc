@@ -19,7 +19,7 @@ std::optional<opensm::PortName> port_name(const Topology& t, PortId port) {
 
 // Devices of other subnets are named as well: a plugin skips those that its subnet does not have.
 opensm::RoutingPolicy policy_of(const ClusterState& state) {
-  opensm::RoutingPolicy policy{.revision = state.view_version};
+  opensm::RoutingPolicy policy;
   const Topology& t = state.topology();
   for (const auto& [target, drain] : *state.drains) {
     if (target.kind == DrainKind::network_switch) {
@@ -42,13 +42,16 @@ Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_
                                                       const std::function<void(const std::string&)>& warn) {
   std::unique_ptr<OpensmLink> link(new OpensmLink(warn));
   opensm::PolicyServerHooks hooks;
-  hooks.event = [&controller](Guid, const opensm::PolicyEvent& event) {
+  hooks.event = [&controller](Guid instance, const opensm::PolicyEvent& event) {
     using Kind = opensm::PolicyEvent::Kind;
     if (event.kind == Kind::trap && event.number == kLinkStateTrap) controller.notice({event.device});
     if (event.kind == Kind::subnetUp || event.kind == Kind::lost) controller.opensm_settled();
     if (event.kind == Kind::refused) controller.opensm_refused(event.text);
+    if (event.kind == Kind::routed) controller.opensm_wrote();
+    if (event.kind == Kind::takesPorts) controller.opensm_takes_ports(instance, {});
+    if (event.kind == Kind::noPorts) controller.opensm_takes_ports(instance, event.text);
   };
-  hooks.changed = [&controller](Guid, bool connected) { controller.opensm_connected(connected); };
+  hooks.changed = [&controller](Guid instance, bool connected) { controller.opensm_connected(instance, connected); };
   hooks.problem = [warn](const Error& error) { warn("OpenSM's plugin: " + error.text()); };
   auto server = opensm::PolicyServer::start({.socket_path = socket_path}, std::move(hooks));
   if (!server) return std::unexpected(server.error());
@@ -56,16 +59,22 @@ Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_
   return link;
 }
 
-void OpensmLink::follow(const ClusterState& state, std::uint64_t term) {
-  if (view_version_ == state.view_version) return;
+void OpensmLink::follow(const ClusterState& state, const SubnetController::OpensmPorts& wanted, std::uint64_t term) {
+  const bool is_same = wanted.ports == ports_.ports && wanted.repeat == ports_.repeat;
+  if (view_version_ == state.view_version && (wanted.ports == nullptr || is_same)) return;
   opensm::RoutingPolicy policy = policy_of(state);
   policy.term = term;
+  policy.revision = ++revision_;
+  if (wanted.ports != nullptr) ports_ = wanted;
+  policy.keeps_ports = ports_.ports == nullptr;
+  if (ports_.ports != nullptr) policy.ports = *ports_.ports;
+  policy.repeat = ports_.repeat;
   const bool first = !view_version_;
   view_version_ = state.view_version;
-  if (!first && policy.same_content(published_)) return;
+  if (!first && policy.same_content(published_) && policy.repeat == published_.repeat) return;
   published_ = policy;
   if (auto published = server_->publish(std::move(policy)); !published) {
-    warn_("drains were not passed on to OpenSM: " + published.error().text());
+    warn_("drains and tables of ports were not passed on to OpenSM: " + published.error().text());
   }
 }
 

@@ -1,4 +1,4 @@
-// The connection to OpenSM's plugin for one subnet: sends it drains, and hands its events to the controller.
+// The connection to OpenSM's plugin for one subnet: sends it drains and tables of ports, and hands its events to the controller.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,17 @@ class OpensmLink {
   // Listens when it returns. The controller must outlive it.
   static Result<std::unique_ptr<OpensmLink>> start(const std::string& socket_path, SubnetController& controller,
                                                    const std::function<void(const std::string&)>& warn);
-  // Publishes the state's drains where they changed. Used by one thread.
-  void follow(const ClusterState& state, std::uint64_t term);  // of the process that leads
+  // Publishes the state's drains and the tables of ports where they changed. Used by one thread.
+  // term: of the process that leads.
+  void follow(const ClusterState& state, const SubnetController::OpensmPorts& wanted, std::uint64_t term);
 
  private:
   explicit OpensmLink(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
 
   std::function<void(const std::string&)> warn_;
   std::optional<std::uint64_t> view_version_;
+  SubnetController::OpensmPorts ports_;
+  std::uint64_t revision_ = 0;
   fabric::opensm::RoutingPolicy published_;
   std::unique_ptr<fabric::opensm::PolicyServer> server_;
 };

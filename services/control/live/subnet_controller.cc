@@ -320,7 +320,9 @@ Result<void> SubnetController::use_idle_time(const ClusterState& state) {
     board_.publish();
   }
   if (connection_.mode() == SubnetMode::opensm) {
-    if (auto done = f.routes.check_opensm(state, inbox_.take_opensm_news()); !done) return done;
+    const auto news = inbox_.take_opensm_news();
+    f.qos.hear(news);
+    if (auto done = f.routes.check_opensm(state, news); !done) return done;
     if (!f.routes.opensm().matches()) return {};
   }
   const auto differs = f.routes.look_some(state);
@@ -343,7 +345,7 @@ Result<void> SubnetController::keep_qos(const ClusterState& state) {
   // Lanes of routes that are not to be written are not written either.
   if (wanted.lanes_used() > 1 && !f.routes.are_cleared()) return {};
   f.qos.plan(state, {.input = wanted.base()->input, .routing = wanted.routing(), .version = wanted.version()});
-  if (!is_direct) return {};
+  if (!is_direct && !f.qos.opensm_writes()) return {};
   return f.qos.write_some([this](Guid device) { return watch_.silent().contains(device); });
 }
 

@@ -53,9 +53,21 @@ class SubnetController {
   void refuse_requests();
   // OpenSM's plugin saw links of these switches change: handled as if the switches had reported it.
   void notice(const std::vector<Guid>& switches) { inbox_.notice(switches); }
-  void opensm_connected(bool connected) { inbox_.opensm_connected(connected); }
+  void opensm_connected(Guid instance, bool connected) { inbox_.opensm_connected(instance, connected); }
   void opensm_settled() { inbox_.opensm_settled(); }  // a sweep is done: its tables are on the switches
   void opensm_refused(const std::string& why) { inbox_.opensm_refused(why); }
+  void opensm_wrote() { inbox_.opensm_wrote(); }
+  void opensm_takes_ports(Guid instance, const std::string& why_not) { inbox_.opensm_takes_ports(instance, why_not); }
+  // What OpenSM is to write to ports, for the stepping thread; null: not known yet, so that it is to stay as it is. repeat:
+  // another number, to have it written again.
+  struct OpensmPorts {
+    std::shared_ptr<const fabric::opensm::PortPolicy> ports;
+    std::uint64_t repeat = 0;
+  };
+  [[nodiscard]] OpensmPorts opensm_ports() const {
+    if (followed_ == nullptr || connection_.mode() != SubnetMode::opensm) return {};
+    return {followed_->qos.opensm_ports(), followed_->qos.opensm_repeat()};
+  }
 
  private:
   // All that is about one accepted topology, replaced with it. Not movable: its parts refer to each other.

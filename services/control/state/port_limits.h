@@ -13,6 +13,7 @@ struct PortLimits {
   std::uint64_t data_lanes = 0;
   std::uint64_t arbitration_entries = 0;
   std::uint64_t mtu_bytes = 0;
+  bool by_opensm = false;  // in opensm mode: its plugin gives every port tables of its own
   friend bool operator==(const PortLimits&, const PortLimits&) = default;
 };
 

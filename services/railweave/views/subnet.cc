@@ -28,12 +28,13 @@ void add_live(Sheet& sheet, const Json& live) {
   if (qos.is_object()) {
     const auto pending = count_of(qos, "portsPending");
     const std::string what = text_of(qos, "classes") + " classes, " + text_of(qos, "partitions") + " partitions";
-    if (field(qos, "filesWrittenAt").is_string()) {
+    const bool by_opensm = flag_of(qos, "byOpensm");
+    if (field(qos, "filesWrittenAt").is_string() && !by_opensm) {
       sheet.add("Classes", {what + " offered to OpenSM, which must read them", Tone::warning});
       sheet.add("OpenSM files", time_of(qos, "filesWrittenAt"));
     } else {
-      sheet.add("Classes", {what + " on " + text_of(qos, "portsProgrammed") + " ports, " +
-                                text_of(qos, "portsPending") + " pending",
+      sheet.add("Classes", {what + (by_opensm ? " written by OpenSM on " : " on ") + text_of(qos, "portsProgrammed") +
+                                " ports, " + text_of(qos, "portsPending") + " pending",
                             pending == 0 ? Tone::plain : Tone::warning});
     }
     if (text_of(qos, "problem") != "-") sheet.add("Class problem", {text_of(qos, "problem"), Tone::warning});

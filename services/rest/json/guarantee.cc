@@ -80,10 +80,15 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
   return link;
 }
 
-// Whether Railweave writes the tables of the port's subnet.
+// Whether every port of the port's subnet gets the tables that Railweave plans for it.
 bool is_written(const ClusterState& state, fabric::PortId port) {
   const auto subnet = state.topology().subnet(port);
-  return subnet && state.mode(state.topology().name(subnet)) == control::SubnetMode::direct;
+  if (!subnet) return false;
+  const auto name = state.topology().name(subnet);
+  const auto mode = state.mode(name);
+  const auto limits = state.port_limits->find(name);
+  return mode == control::SubnetMode::direct ||
+         (mode == control::SubnetMode::opensm && limits != state.port_limits->end() && limits->second.by_opensm);
 }
 
 bool is_ethernet(const ClusterState& state, fabric::PortId port) {
@@ -176,6 +181,19 @@ LaneGrade isolation_grade(const Job& job, const GuaranteeBook& book,
   return {};
 }
 
+// Why what the ports of a subnet do is not known; "": it is.
+std::string not_written(const ClusterState& state, const control::SubnetStatus& status) {
+  const auto wanted = state.mode(status.subnet);
+  const auto mode = wanted == control::SubnetMode::direct ? status.mode : wanted;
+  if (mode == control::SubnetMode::direct) return {};
+  const bool is_opensm = mode == control::SubnetMode::opensm;
+  if (is_opensm && status.mode == mode && status.qos && status.qos->by_opensm) return {};
+  std::string why =
+      "subnet " + status.subnet + " is in " + std::string(to_string(mode)) + " mode: what its ports do is not known";
+  if (is_opensm && status.qos && !status.qos->not_by_opensm.empty()) why += "; " + status.qos->not_by_opensm;
+  return why;
+}
+
 // How the guarantee is enforced: "hardware" where every subnet that the job's ports are in has its class on
 // all its ports, written and read back; otherwise "planned". What agents on its hosts report is its isolation.
 Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Job& job,
@@ -192,9 +210,8 @@ Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Jo
     const auto at = std::ranges::find_if(live, [&](const auto& status) { return status->subnet == name; });
     if (at == live.end()) {
       missing = "subnet " + name + " is not live: nothing is written to it";
-    } else if (const auto mode = state.mode(name) == control::SubnetMode::direct ? (*at)->mode : state.mode(name);
-               mode != control::SubnetMode::direct) {
-      missing = "subnet " + name + " is in " + std::string(to_string(mode)) + " mode: what its ports do is not known";
+    } else if (std::string why = not_written(state, **at); !why.empty()) {
+      missing = std::move(why);
     } else if (!(*at)->qos || (*at)->qos->classes == 0) {
       missing = "no classes are programmed on subnet " + name;
     } else if ((*at)->qos->ports_pending != 0 || !(*at)->qos->problem.empty()) {

@@ -30,7 +30,7 @@ std::uint64_t wanted_seq(const ClusterState& state, const control::Job& job, con
 // Of one subnet: what the job waits for there.
 struct SubnetPorts {
   std::uint64_t ports = 0, pending = 0;
-  bool is_written = false;  // by Railweave
+  bool is_written = false;  // by Railweave, or by OpenSM as Railweave says, and read back
   bool is_ready = true;
   std::string problem;
 };
@@ -72,7 +72,10 @@ class JobPortsWriter {
     SubnetPorts& of = at->second;
     if (!is_new) return of;
     const LivePorts& live = known_[name] = live_(name);
-    if (live.status == nullptr || state_.mode(name) != control::SubnetMode::direct) return of;
+    if (live.status == nullptr) return of;
+    const auto mode = state_.mode(name);
+    const bool by_opensm = mode == control::SubnetMode::opensm && live.status->qos && live.status->qos->by_opensm;
+    if (mode != control::SubnetMode::direct && !by_opensm) return of;
     of.is_written = true;
     if (live.status->phase == SubnetPhase::offline || live.status->phase == SubnetPhase::blind) {
       of.problem = live.status->problem;

@@ -56,6 +56,7 @@ Out qos_json(const std::optional<control::QosStatus>& qos) {
           {"partitions", qos->partitions},
           {"portsProgrammed", qos->ports_programmed},
           {"portsPending", qos->ports_pending},
+          {"byOpensm", qos->by_opensm},
           {"ingressFilter", qos->is_filtered},
           {"filesWrittenAt", time_or_null(qos->files_written_us)},
           {"problem", qos->problem}};

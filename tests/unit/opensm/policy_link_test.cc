@@ -81,8 +81,8 @@ struct Client {
     options.longest_retry = 20ms;
     options.max_queued_bytes = queue;
     PolicyClientHooks hooks;
-    hooks.received = [this](const RoutingPolicyPtr& policy, bool differs) {
-      received.add({policy->revision, differs});
+    hooks.received = [this](const RoutingPolicyPtr& policy, PolicyClientHooks::Difference differs) {
+      received.add({policy->revision, differs != PolicyClientHooks::Difference::none});
     };
     hooks.problem = [this](const Error& error) { problems.add(error.text()); };
     client = std::make_unique<PolicyClient>(options, std::move(hooks));
@@ -108,6 +108,34 @@ PolicyEvent lost_blocks(std::uint64_t number) {
   event.device = Guid(7);
   event.number = number;
   return event;
+}
+
+// A service that does not know yet what ports are to have leaves them as they are, also across restarts of either.
+TEST(PolicyLink, TablesOfPortsStayUntilTheServiceKnows) {
+  const Folder folder;
+  const PortPolicy ports{.lanes = {{{Guid(1), 2}, {}, {{0, 1}}}}, .entering = {}, .crossing = {}};
+  {
+    Server server(folder.file("s"));
+    Client client(folder.file("s"), folder.file("cache"));
+    client.client->start(Guid(0x42));
+    RoutingPolicy first = policy_of(1, {});
+    first.ports = ports;
+    ASSERT_TRUE(server.server->publish(first));
+    ASSERT_TRUE(client.got(1));
+    RoutingPolicy second = policy_of(2, {Guid(9)});
+    second.keeps_ports = true;
+    ASSERT_TRUE(server.server->publish(second));
+    ASSERT_TRUE(client.got(2));
+    EXPECT_EQ(client.client->policy()->ports, ports);
+    EXPECT_FALSE(client.client->policy()->keeps_ports);
+  }
+  Client client(folder.file("s"), folder.file("cache"));
+  EXPECT_EQ(client.client->policy()->ports, ports) << "read from the cache";
+  Server server(folder.file("s"));
+  client.client->start(Guid(0x42));
+  ASSERT_TRUE(server.server->publish(policy_of(3, {Guid(9)})));
+  ASSERT_TRUE(client.got(3));
+  EXPECT_TRUE(client.client->policy()->ports.empty()) << "said to be none";
 }
 
 TEST(PolicyLink, PoliciesGoToThePluginAndEventsToTheService) {
@@ -228,7 +256,7 @@ TEST(PolicyLink, AClientThatDoesNotReadIsDropped) {
   for (std::uint32_t i = 1; i <= 100'000; ++i) policy.weights.push_back({Guid(i), i});
   ASSERT_TRUE(server.server->publish(policy));
   const auto stuck = connect_to(folder.file("s")).value();
-  std::string_view hello = "railweave 1 0000000000000001\n";
+  std::string_view hello = "railweave 2 0000000000000001\n";
   send(stuck.get(), hello);
   EXPECT_TRUE(server.problems.wait_for([](const auto& text) { return text.find("does not read") != text.npos; }));
 }

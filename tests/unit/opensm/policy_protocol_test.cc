@@ -165,10 +165,10 @@ TEST(PolicyProtocol, EventsAreReadBack) {
 }
 
 TEST(PolicyProtocol, TheGreetingNamesThePortAndTheVersion) {
-  EXPECT_EQ(write_hello(Guid(0xabc)), "railweave 1 0000000000000abc\n");
-  EXPECT_EQ(read_hello("railweave 1 0000000000000abc").value(), Guid(0xabc));
-  EXPECT_THAT(read_hello("railweave 2 1").error().text(), HasSubstr("version 1"));
-  EXPECT_FALSE(read_hello("railweave 1 0"));
+  EXPECT_EQ(write_hello(Guid(0xabc)), "railweave 2 0000000000000abc\n");
+  EXPECT_EQ(read_hello("railweave 2 0000000000000abc").value(), Guid(0xabc));
+  EXPECT_THAT(read_hello("railweave 1 1").error().text(), HasSubstr("version 2"));
+  EXPECT_FALSE(read_hello("railweave 2 0"));
   EXPECT_FALSE(read_hello("GET / HTTP/1.1"));
 }
 

@@ -48,14 +48,41 @@ uint8_t path_sl(void* context, uint8_t hint, const ib_net16_t from, const ib_net
 void update_sl2vl(void* context, osm_physp_t* port, uint8_t in, uint8_t out, ib_slvl_table_t* table) {
   Handle& handle = handle_of(context);
   guarded(handle.osm->log, 0, [&] {
+    const osm_node_t* node = osm_physp_get_node_ptr(port);
+    const Guid device = guid_of(osm_node_get_node_guid(node));
+    const std::uint8_t leaves = node->sw != nullptr ? out : osm_physp_get_port_num(port);
+    if (const auto map = handle.state->ports().map(device, in, leaves)) {
+      for (unsigned sl = 0; sl < map->size(); ++sl) ib_slvl_table_set(table, static_cast<uint8_t>(sl), (*map)[sl]);
+      return 0;
+    }
     const PathLanes* lanes = handle.state->lanes();
     if (lanes == nullptr) return 0;
-    const osm_node_t* node = osm_physp_get_node_ptr(port);
     const std::vector<std::uint8_t> by_level =
-        node->sw != nullptr ? lanes->lanes(guid_of(osm_node_get_node_guid(node)), in, out) : lanes->lanes_of_end_port();
+        node->sw != nullptr ? lanes->lanes(device, in, out) : lanes->lanes_of_end_port();
     // Levels that no path has behave as one that some have, so that nothing on them can wait in a circle of its own.
     for (unsigned sl = 0; sl < IB_MAX_NUM_VLS && !by_level.empty(); ++sl) {
       ib_slvl_table_set(table, static_cast<uint8_t>(sl), by_level[std::min<std::size_t>(sl, by_level.size() - 1)]);
+    }
+    return 0;
+  });
+}
+
+// block_number: 0 and 1 of the low-priority table, 2 and 3 of the high-priority table, each of up to 32 entries.
+void update_vlarb(void* context, osm_physp_t* port, uint8_t number, ib_vl_arb_table_t* block, unsigned length,
+                  unsigned block_number) {
+  (void)number;  // 0 for adapters
+  Handle& handle = handle_of(context);
+  guarded(handle.osm->log, 0, [&] {
+    const osm_node_t* node = osm_physp_get_node_ptr(port);
+    const PortLanes* lanes =
+        handle.state->ports().find({guid_of(osm_node_get_node_guid(node)), osm_physp_get_port_num(port)});
+    if (lanes == nullptr) return 0;
+    const bool is_low = block_number < 2;
+    for (std::size_t i = 0; i < length; ++i) {
+      const std::size_t at = block_number * IB_NUM_VL_ARB_ELEMENTS_IN_BLOCK + i;
+      const VlWeight entry = is_low && at < lanes->weights.size() ? lanes->weights[at] : VlWeight{};
+      block->vl_entry[i].vl = entry.vl;
+      block->vl_entry[i].weight = entry.weight;
     }
     return 0;
   });
@@ -67,6 +94,7 @@ int set_up_engine(osm_routing_engine_t* engine, osm_opensm_t* osm) {
   engine->ucast_build_fwd_tables = build_tables;
   engine->path_sl = path_sl;
   engine->update_sl2vl = update_sl2vl;
+  engine->update_vlarb = update_vlarb;
   return 0;
 }
 

@@ -30,12 +30,15 @@ PluginState::PluginState(osm_opensm_t& osm, PluginOptions options) : osm_(osm), 
   client.socket_path = options_.socket;
   if (!options_.cache.empty()) client.cache_path = file("railweave-policy");
   PolicyClientHooks hooks;
-  hooks.received = [this](const RoutingPolicyPtr& policy, bool differs) { on_policy(policy, differs); };
+  hooks.received = [this](const RoutingPolicyPtr& policy, PolicyClientHooks::Difference differs) {
+    on_policy(policy, differs);
+  };
   hooks.problem = [this](const Error& error) { log(OSM_LOG_ERROR, "policy: " + error.text()); };
   hooks.changed = [this](bool connected) {
     log(OSM_LOG_INFO, connected ? "policy: connected to " + options_.socket
                                 : "policy: the service is away; the last policy stays in force");
   };
+  hooks.every_second = [this] { report_ports(true); };  // of a hand-over to another OpenSM there is no event
   client_ = std::make_unique<PolicyClient>(std::move(client), std::move(hooks));
   revision_ = client_->policy()->revision;
 }
@@ -81,6 +84,9 @@ bool PluginState::build_tables() {
   const auto start = std::chrono::steady_clock::now();
   warn_of_options();
   lanes_.reset();
+  // A reroute writes every block of every forwarding table again. Tables of ports need only what differs, as after a sweep.
+  const bool for_routes = routes_differ_.exchange(false), for_ports = ports_differ_.exchange(false);
+  if (for_ports && !for_routes && !is_sweeping_) osm_.subn.ignore_existing_lfts = FALSE;
   const RoutingPolicyPtr policy = client_ ? client_->policy() : std::make_shared<const RoutingPolicy>();
   RouterLimits limits;
   limits.lanes_can_be_set = osm_.subn.opt.qos != FALSE;
@@ -91,6 +97,7 @@ bool PluginState::build_tables() {
     return false;
   }
   write_tables(*routed, osm_.subn);
+  routed_for_ = policy;
   lanes_ = std::make_unique<const PathLanes>(*routed);
   digest_ = routed->routing->tables.digest();
   revision_ = policy->revision;
@@ -125,20 +132,42 @@ void PluginState::refuse(const std::string& why) {
   client_->report(event);
 }
 
-void PluginState::on_policy(const RoutingPolicyPtr& policy, bool differs) {
-  log(OSM_LOG_INFO, "policy " + std::to_string(policy->revision) + ": " +
-                        std::to_string(policy->drained_switches.size()) + " switches and " +
-                        std::to_string(policy->drained_links.size()) + " links drained, " +
-                        std::to_string(policy->weights.size()) + " weights" + (differs ? "" : ", as before"));
+void PluginState::on_policy(const RoutingPolicyPtr& policy, PolicyClientHooks::Difference differs) {
+  using Difference = PolicyClientHooks::Difference;
+  log(OSM_LOG_INFO,
+      "policy " + std::to_string(policy->revision) + ": " + std::to_string(policy->drained_switches.size()) +
+          " switches and " + std::to_string(policy->drained_links.size()) + " links drained, " +
+          std::to_string(policy->weights.size()) + " weights, tables of " + std::to_string(policy->ports.lanes.size()) +
+          " ports" + (differs == Difference::none ? ", as before" : ""));
+  report_ports();
   if (!routed_) return;  // used when there is something to route
-  if (!differs) {
+  if (differs == Difference::none) {
     revision_ = policy->revision;
     return report_tables(PolicyEvent::Kind::routed);
   }
   if (osm_exit_flag != 0) return;
-  // As OpenSM's own console does it: no rediscovery, new tables.
+  // As OpenSM's own console does it: no rediscovery, new tables, and behind them SL to VL and arbitration.
+  (differs == Difference::ports ? ports_differ_ : routes_differ_) = true;
   osm_.subn.force_reroute = TRUE;
   osm_sm_signal(&osm_.sm, OSM_SIGNAL_SWEEP);
+}
+
+// Whether tables of ports are programmed is known once OpenSM is master or standby.
+void PluginState::report_ports(bool if_changed) {
+  if (client_ == nullptr) return;
+  const bool is_master = osm_.subn.sm_state == IB_SMINFO_STATE_MASTER;
+  if (!is_master && osm_.subn.sm_state == IB_SMINFO_STATE_DISCOVERING) return;
+  PolicyEvent event;
+  event.kind = PolicyEvent::Kind::takesPorts;
+  if (!is_master) event.text = "this OpenSM is not master";
+  if (osm_.subn.opt.qos == FALSE) event.text = "OpenSM leaves lanes alone: start it with -Q, or with 'qos TRUE'";
+  if (!event.text.empty()) event.kind = PolicyEvent::Kind::noPorts;
+  {
+    const std::lock_guard lock(mutex_);
+    if (if_changed && said_of_ports_ == event.text) return;
+    said_of_ports_ = event.text;
+  }
+  client_->report(event);
 }
 
 bool PluginState::in_use() const {
@@ -170,6 +199,7 @@ void PluginState::on_tables_written() {
     event.number = blocks;
     client_->report(event);
   }
+  report_ports();
   report_tables(PolicyEvent::Kind::routed);
 }
 
@@ -197,8 +227,14 @@ void PluginState::on_event(osm_epi_event_id_t id, const void* data) {
       ++written_blocks_[guid_of(osm_node_get_node_guid(change->p_sw->p_node))];
       return;
     }
+    case OSM_EVENT_ID_HEAVY_SWEEP_START:
+      is_sweeping_ = true;
+      return;
     case OSM_EVENT_ID_UCAST_ROUTING_DONE:
+      is_sweeping_ = false;
       return on_tables_written();
+    case OSM_EVENT_ID_STATE_CHANGE:
+      return report_ports();
     case OSM_EVENT_ID_SUBNET_UP:
       if (osm_.subn.subnet_initialization_error == FALSE) return report_tables(PolicyEvent::Kind::subnetUp);
       if (client_) {

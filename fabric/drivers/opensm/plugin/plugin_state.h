@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "fabric/drivers/opensm/plugin/opensm_api.h"
@@ -29,12 +30,14 @@ class PluginState {
   // False: not routed; OpenSM asks its next engine.
   bool build_tables();
   [[nodiscard]] const PathLanes* lanes() const { return lanes_.get(); }  // null: never routed
+  [[nodiscard]] const PortPolicy& ports() const { return routed_for_->ports; }
 
   void on_event(osm_epi_event_id_t id, const void* data);
   void log(osm_log_level_t level, const std::string& text) const;
 
  private:
-  void on_policy(const RoutingPolicyPtr& policy, bool differs);
+  void on_policy(const RoutingPolicyPtr& policy, PolicyClientHooks::Difference differs);
+  void report_ports(bool if_changed = false);
   void on_tables_written();
   void report_tables(PolicyEvent::Kind kind);
   void refuse(const std::string& why);
@@ -50,14 +53,18 @@ class PluginState {
   // Guarded by OpenSM's lock.
   SubnetRouter router_;
   std::unique_ptr<const PathLanes> lanes_;
+  RoutingPolicyPtr routed_for_ = std::make_shared<const RoutingPolicy>();
   bool warned_ = false;
 
   std::string cabling_to_keep_;  // of the sweeper
   std::atomic<bool> routed_ = false;
+  // Why the next reroute was asked for, and whether a sweep that discovers is under way instead.
+  std::atomic<bool> routes_differ_ = false, ports_differ_ = false, is_sweeping_ = false;
   std::atomic<std::uint64_t> digest_ = 0, revision_ = 0;
 
   std::mutex mutex_;
   std::map<Guid, std::uint64_t> written_blocks_;  // guarded by mutex_; since the last report
+  std::optional<std::string> said_of_ports_;      // guarded by mutex_; "": they are taken
 
   std::unique_ptr<PolicyClient> client_;  // last: its thread ends first. Null: no socket
 };

@@ -10,6 +10,7 @@
 namespace railweave::fabric::opensm {
 namespace {
 
+constexpr int kSecondMs = 1000;
 constexpr std::size_t kMaxPolicyBytes = kMaxPolicyLines * 96;
 
 }  // namespace
@@ -143,7 +144,9 @@ void PolicyClient::talk(const FileDescriptor& socket) {
     pollfd fds[] = {{socket.get(), static_cast<short>(more ? POLLIN | POLLOUT : POLLIN), 0},
                     {wake_up_.fd(), POLLIN, 0}};
     const bool waits = more || !reader_.idle();
-    const int ready = poll(fds, 2, waits ? static_cast<int>(options_.deadline.count()) : -1);
+    const int wait_ms = waits ? static_cast<int>(options_.deadline.count()) : -1;
+    const int ready = poll(fds, 2, hooks_.every_second ? (waits ? std::min(wait_ms, kSecondMs) : kSecondMs) : wait_ms);
+    if (hooks_.every_second) hooks_.every_second();
     if (ready > 0 && (fds[1].revents & POLLIN) != 0) wake_up_.clear();
     if ((fds[0].revents & POLLOUT) != 0) {
       std::string_view rest = std::string_view(outgoing_).substr(sent_);
@@ -204,8 +207,12 @@ void PolicyClient::take(RoutingPolicy policy) {
                    {},
                    {}});
   }
-  const bool differs = !policy.same_content(*before);
-  if (differs || policy.revision != before->revision || policy.term != before->term) keep(policy);
+  if (std::exchange(policy.keeps_ports, false)) policy.ports = before->ports;
+  const bool is_repeated = policy.repeat != 0 && policy.repeat != before->repeat;
+  const Difference differs = !policy.same_routes(*before)                   ? Difference::routes
+                             : !policy.same_content(*before) || is_repeated ? Difference::ports
+                                                                            : Difference::none;
+  if (differs != Difference::none || policy.revision != before->revision || policy.term != before->term) keep(policy);
   const auto taken = std::make_shared<const RoutingPolicy>(std::move(policy));
   {
     const std::lock_guard lock(mutex_);

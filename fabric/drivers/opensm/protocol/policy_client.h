@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -31,10 +32,16 @@ struct PolicyClientOptions {
 
 // Called on the client's thread, or, before start(), on the caller's. They must not block and not destroy the client.
 struct PolicyClientHooks {
-  // A good document came. differs: in more than its revision.
-  std::function<void(const RoutingPolicyPtr&, bool differs)> received;
+  // A good document came.
+  enum class Difference : std::uint8_t {
+    none,
+    ports,
+    routes
+  };  // to the one before, beside its revision; routes: at least
+  std::function<void(const RoutingPolicyPtr&, Difference)> received;
   std::function<void(const Error&)> problem;    // not repeated while it is the same
   std::function<void(bool connected)> changed;  // the connection came or went
+  std::function<void()> every_second{};         // while there is a connection, about
 };
 
 class PolicyClient {
@@ -54,6 +61,7 @@ class PolicyClient {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using Difference = PolicyClientHooks::Difference;
 
   void run();
   FileDescriptor connected();

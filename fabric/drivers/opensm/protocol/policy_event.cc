@@ -1,6 +1,7 @@
 #include "fabric/drivers/opensm/protocol/policy_event.h"
 
 #include <optional>
+#include <utility>
 
 #include "fabric/base/text/utf8.h"
 #include "fabric/drivers/opensm/protocol/protocol_line.h"
@@ -18,7 +19,8 @@ std::unexpected<Error> malformed(std::string_view line, std::string_view expecte
 
 constexpr std::string_view kEvents =
     "'event trap GUID PORT TRAP', 'event subnet-up REVISION DIGEST', 'event subnet-error', 'event routed REVISION "
-    "DIGEST', 'event lft GUID BLOCKS', 'event refused REASON' or 'event lost COUNT'";
+    "DIGEST', 'event lft GUID BLOCKS', 'event refused REASON', 'event takes-ports', 'event no-ports REASON' or 'event "
+    "lost COUNT'";
 
 std::string printable(std::string_view text) {
   const std::string escaped = escaped_name(text);
@@ -56,6 +58,10 @@ std::string write_event(const PolicyEvent& event) {
       return "event routed " + tables();
     case Kind::written:
       return "event lft " + to_string(event.device) + " " + std::to_string(event.number) + "\n";
+    case Kind::takesPorts:
+      return "event takes-ports\n";
+    case Kind::noPorts:
+      return "event no-ports " + printable(event.text) + "\n";
     case Kind::refused:
       return "event refused " + printable(event.text) + "\n";
     case Kind::lost:
@@ -66,11 +72,12 @@ std::string write_event(const PolicyEvent& event) {
 
 Result<PolicyEvent> read_event(std::string_view line) {
   using Kind = PolicyEvent::Kind;
-  constexpr std::string_view kRefused = "event refused ";
   PolicyEvent event;
-  if (line.starts_with(kRefused)) {
-    event.kind = Kind::refused;
-    event.text = line.substr(kRefused.size());
+  for (const auto& [begin, kind] : {std::pair(std::string_view("event refused "), Kind::refused),
+                                    std::pair(std::string_view("event no-ports "), Kind::noPorts)}) {
+    if (!line.starts_with(begin)) continue;
+    event.kind = kind;
+    event.text = line.substr(begin.size());
     if (event.text.size() > PolicyEvent::kMaxReason || !is_clean_name(event.text)) return malformed(line, kEvents);
     return event;
   }
@@ -85,6 +92,10 @@ Result<PolicyEvent> read_event(std::string_view line) {
     event.device = *guid;
     event.port = *port;
     event.number = *number;
+    return event;
+  }
+  if (words[1] == "takes-ports" && count == 2) {
+    event.kind = Kind::takesPorts;
     return event;
   }
   if (words[1] == "subnet-error" && count == 2) {

@@ -10,9 +10,9 @@
 
 namespace railweave::fabric::opensm {
 
-inline constexpr unsigned kProtocolVersion = 1;
+inline constexpr unsigned kProtocolVersion = 2;
 
-// "railweave 1 <guid>": the port that OpenSM is bound to stands for the subnet.
+// "railweave 2 <guid>": the port that OpenSM is bound to stands for the subnet.
 std::string write_hello(Guid subnet);
 Result<Guid> read_hello(std::string_view line);
 
@@ -24,6 +24,8 @@ struct PolicyEvent {
     routed,       // revision, digest: tables computed by our engine and handed to OpenSM
     written,      // device, number: blocks of its forwarding table that OpenSM wrote
     refused,      // text: a policy, or routing; in the latter case OpenSM's next engine takes over
+    takesPorts,   // tables of ports in a policy are programmed: this OpenSM is master, and sets up QoS
+    noPorts,      // text: why they are not
     lost,         // number: events that were dropped because they could not be sent
   };
   Kind kind = Kind::trap;

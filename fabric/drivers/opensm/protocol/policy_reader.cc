@@ -9,8 +9,10 @@ namespace railweave::fabric::opensm {
 namespace {
 
 constexpr std::string_view kLines =
-    "expected 'term NUMBER', 'drain-link GUID/PORT--GUID/PORT', 'drain-switch GUID', 'weight GUID NUMBER' or"
-    " 'end REVISION DIGEST'";
+    "expected 'term NUMBER', 'drain-link GUID/PORT--GUID/PORT', 'drain-switch GUID', 'weight GUID NUMBER', "
+    "'keep-ports',"
+    " 'repeat NUMBER', 'lanes GUID/PORT MAP WEIGHTS', 'enter GUID/PORT LEVELS', 'cross GUID/PORT PORT MAP' or 'end "
+    "REVISION DIGEST'";
 
 std::optional<PortName> port_name(std::string_view text) {
   const auto slash = text.find('/');
@@ -31,12 +33,18 @@ std::optional<LinkName> link_name(std::string_view text) {
 }
 
 bool add_line(std::string_view line, RoutingPolicy& policy) {
+  if (add_port_line(line, policy.ports)) return true;
+  if (line == "keep-ports") return !std::exchange(policy.keeps_ports, true);
   const auto split = words_of<3>(line);
   if (!split) return false;
   const auto& [words, count] = *split;
   if (words[0] == "term" && count == 2 && policy.term == 0) {
     policy.term = whole_number<std::uint64_t>(words[1]).value_or(0);
     return policy.term != 0;
+  }
+  if (words[0] == "repeat" && count == 2 && policy.repeat == 0) {
+    policy.repeat = whole_number<std::uint64_t>(words[1]).value_or(0);
+    return policy.repeat != 0;
   }
   if (words[0] == "drain-link" && count == 2) {
     const auto link = link_name(words[1]);

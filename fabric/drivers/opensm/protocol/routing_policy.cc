@@ -22,11 +22,12 @@ std::string to_string(const LinkName& name) { return to_string(name.a) + "--" + 
 std::string hex64(std::uint64_t value) { return to_string(Guid(value)); }
 
 Result<RoutingPolicy> canonical(RoutingPolicy policy) {
-  const std::size_t lines = policy.drained_links.size() + policy.drained_switches.size() + policy.weights.size();
+  const std::size_t lines =
+      policy.drained_links.size() + policy.drained_switches.size() + policy.weights.size() + policy.ports.lines();
   if (lines > kMaxPolicyLines) {
-    return fail(
-        ErrorKind::tooLarge, "policy.tooLarge",
-        std::to_string(lines) + " drains and weights; at most " + std::to_string(kMaxPolicyLines) + " are taken");
+    return fail(ErrorKind::tooLarge, "policy.tooLarge",
+                std::to_string(lines) + " drains, weights and tables of ports; at most " +
+                    std::to_string(kMaxPolicyLines) + " are taken");
   }
   for (LinkName& link : policy.drained_links) {
     if (!is_port(link.a) || !is_port(link.b)) {
@@ -53,6 +54,8 @@ Result<RoutingPolicy> canonical(RoutingPolicy policy) {
   }
   const auto twice = std::ranges::adjacent_find(policy.weights, {}, &PortWeight::port);
   if (twice != policy.weights.end()) return refused("the port has two weights", to_string(twice->port));
+  if (policy.keeps_ports && !policy.ports.empty()) return refused("tables of ports stay, or are given", "keep-ports");
+  if (auto checked = make_canonical(policy.ports); !checked) return std::unexpected(checked.error());
   return policy;
 }
 
@@ -64,6 +67,9 @@ std::string write_policy(const RoutingPolicy& policy) {
   for (const PortWeight& weight : policy.weights) {
     text += "weight " + to_string(weight.port) + " " + std::to_string(weight.weight) + "\n";
   }
+  if (policy.repeat != 0) text += "repeat " + std::to_string(policy.repeat) + "\n";
+  if (policy.keeps_ports) text += "keep-ports\n";
+  text += write_lines(policy.ports);
   return text + "end " + std::to_string(policy.revision) + " " + hex64(Fnv1a().add(text).value()) + "\n";
 }
 

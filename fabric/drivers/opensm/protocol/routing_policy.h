@@ -1,5 +1,5 @@
-// The policy that railweaved sends to the plugin: drained links and switches, and how much traffic ports expect. A
-// value; devices are named by GUID, which every program shares.
+// The policy that railweaved sends to the plugin: drained links and switches, how much traffic ports expect, and the tables
+// of ports. A value; devices are named by GUID, which every program shares.
 #pragma once
 
 #include <compare>
@@ -9,6 +9,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
+#include "fabric/drivers/opensm/protocol/port_lanes.h"
 
 namespace railweave::fabric::opensm {
 
@@ -36,10 +37,18 @@ struct RoutingPolicy {
   std::vector<LinkName> drained_links;
   std::vector<Guid> drained_switches;
   std::vector<PortWeight> weights;
+  PortPolicy ports{};
+  std::uint64_t repeat =
+      0;  // another number: ports did not get their tables, which are to be written again; 0: none was
+  bool keeps_ports = false;  // of ports, what the policy before says: the sender does not know yet
 
-  [[nodiscard]] bool same_content(const RoutingPolicy& other) const {
+  // What routes follow from.
+  [[nodiscard]] bool same_routes(const RoutingPolicy& other) const {
     return drained_links == other.drained_links && drained_switches == other.drained_switches &&
            weights == other.weights;
+  }
+  [[nodiscard]] bool same_content(const RoutingPolicy& other) const {
+    return same_routes(other) && ports == other.ports && keeps_ports == other.keeps_ports;
   }
   friend bool operator==(const RoutingPolicy&, const RoutingPolicy&) = default;
 };

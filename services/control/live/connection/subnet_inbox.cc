@@ -33,14 +33,28 @@ std::vector<Guid> SubnetInbox::take_noticed() {
   return std::exchange(noticed_, {});
 }
 
-void SubnetInbox::opensm_connected(bool connected) {
+void SubnetInbox::opensm_connected(Guid instance, bool connected) {
   const std::lock_guard lock(mutex_);
-  opensm_.is_connected = connected;
+  connected ? (void)connected_.insert(instance) : (void)connected_.erase(instance);
+  opensm_.is_connected = !connected_.empty();
+  opensm_.may_differ = true;
+}
+
+void SubnetInbox::opensm_wrote() {
+  const std::lock_guard lock(mutex_);
+  opensm_.has_written = true;
+}
+
+void SubnetInbox::opensm_takes_ports(Guid instance, const std::string& why_not) {
+  const std::lock_guard lock(mutex_);
+  why_not.empty() ? (void)takers_.insert(instance) : (void)takers_.erase(instance);
+  opensm_.takes_ports = !takers_.empty();
+  opensm_.no_ports = takers_.empty() ? why_not : std::string();
 }
 
 void SubnetInbox::opensm_settled() {
   const std::lock_guard lock(mutex_);
-  opensm_.has_settled = true;
+  opensm_.has_settled = opensm_.has_written = opensm_.may_differ = true;
   opensm_.refusal.clear();
 }
 
@@ -52,7 +66,7 @@ void SubnetInbox::opensm_refused(const std::string& why) {
 SubnetInbox::OpensmNews SubnetInbox::take_opensm_news() {
   const std::lock_guard lock(mutex_);
   OpensmNews news = opensm_;
-  opensm_.has_settled = false;
+  opensm_.has_settled = opensm_.has_written = opensm_.may_differ = false;
   return news;
 }
 

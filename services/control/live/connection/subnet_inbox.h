@@ -4,6 +4,8 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,11 @@ class SubnetInbox {
     bool is_connected = false;
     bool has_settled = false;  // since the last take_opensm_news()
     std::string refusal;       // "": none since OpenSM last settled
+    bool has_written = false;  // tables of ports as it was told, since the last take_opensm_news()
+    bool may_differ = false;   // any tables of ports, since then: it swept, or another OpenSM may be master
+    // Whether a plugin hands tables of ports to an OpenSM that programs them; none: it has not said so yet.
+    std::optional<bool> takes_ports;
+    std::string no_ports;  // why it does not
   };
 
   // False: too many requests are waiting; `done` is untouched.
@@ -32,9 +39,12 @@ class SubnetInbox {
   void notice(const std::vector<Guid>& switches);
   [[nodiscard]] std::vector<Guid> take_noticed();
 
-  void opensm_connected(bool connected);
+  void opensm_connected(Guid instance, bool connected);
   void opensm_settled();
   void opensm_refused(const std::string& why);
+  void opensm_wrote();
+  // "": it takes tables of ports, else why not. Of several OpenSMs at most one is master.
+  void opensm_takes_ports(Guid instance, const std::string& why_not);
   [[nodiscard]] OpensmNews take_opensm_news();
 
  private:
@@ -42,6 +52,7 @@ class SubnetInbox {
   std::deque<Asked> asked_;
   std::vector<Guid> noticed_;
   OpensmNews opensm_;
+  std::set<Guid> connected_, takers_;  // of OpenSMs, by the ports that they are bound to
 };
 
 }  // namespace railweave::control

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/live/ports/port_comparison.h"
+
 namespace railweave::control {
 namespace {
 
@@ -12,6 +14,8 @@ using namespace fabric;  // NOLINT: this file is about its types
 constexpr std::int64_t kSliceUs = 5'000;
 constexpr std::size_t kMostAtOnce = 64;
 constexpr std::int64_t kFirstWaitUs = 30'000'000, kLongestWaitUs = 600'000'000;
+// Of ports that another program writes. They fail once they have waited as long as the last but one.
+constexpr std::int64_t kFirstReadWaitUs = 500'000, kLongestReadWaitUs = 16'000'000;
 
 // The input ports from which other service levels pass than before.
 void add_changed(std::vector<std::uint8_t>& in_ports, const IngressFilter& before, const IngressFilter& after) {
@@ -117,6 +121,13 @@ void PortKeeper::check_all() {
   }
 }
 
+void PortKeeper::try_again(std::int64_t now_us) {
+  std::multimap<std::int64_t, Place> later = std::exchange(later_, {});
+  for (const auto& [time, place] : later) {
+    if (is_current(place)) later_.emplace(now_us, place);
+  }
+}
+
 bool PortKeeper::is_due(std::int64_t now_us) const {
   const bool waiting = std::ranges::any_of(due_, [](const auto& due) { return !due.empty(); });
   return waiting || (!later_.empty() && later_.begin()->first <= now_us);
@@ -126,7 +137,8 @@ void PortKeeper::postpone(std::uint32_t index, std::int64_t now_us, std::string 
   Entry& entry = entries_[index];
   entry.failure = std::move(reason);
   ++revision_;
-  entry.wait_us = std::clamp(entry.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
+  entry.wait_us = reads_ ? std::clamp(entry.wait_us * 2, kFirstReadWaitUs, kLongestReadWaitUs)
+                         : std::clamp(entry.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
   ++entry.ticket;
   set_written(entry, false);
   entry.retry_us = now_us + entry.wait_us;
@@ -176,7 +188,7 @@ Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
     if (stage == Stage::arbitration) one.arbitration = wanted.arbitration;
     if (stage == Stage::pkeys) one.pkeys = wanted.pkeys;
   }
-  const auto report = driver.program_ports(tables);
+  const auto report = reads_ ? compare_ports(driver, tables) : driver.program_ports(tables);
   if (!report) {
     for (const std::uint32_t index : slice) put(index);
     return std::unexpected(report.error());
@@ -208,6 +220,7 @@ PortKeeper::Failure PortKeeper::failure() const {
   Failure failure;
   for (const auto& [time, place] : later_) {
     if (!is_current(place)) continue;
+    if (reads_ && entries_[place.entry].wait_us < kLongestReadWaitUs / 2) continue;
     if (failure.ports++ == 0 || entries_[place.entry].wanted.port < failure.port) {
       failure.port = entries_[place.entry].wanted.port;
       failure.reason = entries_[place.entry].failure;

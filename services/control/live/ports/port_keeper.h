@@ -29,6 +29,11 @@ class PortKeeper {
   // As forget_all(), but ports that were written count as written until they are found to differ.
   void check_all();
 
+  // Another program writes the ports: they are read, again and again where they are not as wanted.
+  void only_read(bool reads) { reads_ = reads; }
+  // Ports that wait are tried at once: what they wait for may have happened.
+  void try_again(std::int64_t now_us);
+
   // Something can be written now.
   [[nodiscard]] bool is_due(std::int64_t now_us) const;
   // Writes the next few that differ from what the ports have, and reads them back. Devices that are not there or in
@@ -38,7 +43,8 @@ class PortKeeper {
 
   [[nodiscard]] std::size_t ports() const { return entries_.size(); }
   [[nodiscard]] std::size_t written_ports() const { return written_; }
-  // The first port that could not be written, why, and the number of such ports.
+  // The first port that could not be written, why, and the number of such ports. Of those that another program writes,
+  // which have not been as wanted for some seconds.
   struct Failure {
     fabric::PortRef port;
     std::string reason;
@@ -83,6 +89,7 @@ class PortKeeper {
   std::array<std::deque<Place>, 3> due_;
   std::multimap<std::int64_t, Place> later_;
   std::size_t written_ = 0, slice_ = 4;
+  bool reads_ = false;
   std::uint64_t revision_ = 0;
   Written since_;
 };

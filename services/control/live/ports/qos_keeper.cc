@@ -10,7 +10,8 @@ namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-constexpr std::int64_t kShowEveryUs = 250'000;  // while ports are written
+constexpr std::int64_t kRepeatEveryUs = 10'000'000;  // what OpenSM is asked for again
+constexpr std::int64_t kShowEveryUs = 250'000;       // while ports are written
 
 }  // namespace
 
@@ -40,16 +41,46 @@ void QosKeeper::plan_again(const ClusterState& state, const Routes& routes) {
                                .routing_version = routes.version,
                                .driver = context_.driver(),
                                .is_opensm = is_opensm,
+                               .opensm_takes_ports = opensm_takes_ports_,
                                .filtering = context_.options.ingress,
                                .reserved = reserved};
   const bool is_new = qos_.plan(basis);
+  qos_.ports().only_read(is_opensm);
   report_limits(state);
   if (!is_new) return;
   context_.alarms().set_subnet(
       "qos.impossible", AlarmSeverity::critical,
       qos_.error() ? context_.name() + " runs without its classes: " + qos_.error()->text() : std::string());
-  if (is_opensm) offer(basis);
+  if (is_opensm) {
+    offer(basis);
+    plan_opensm_ports();
+  }
   show();
+}
+
+// Routes whose lanes OpenSM's engine alone knows leave nothing to say of ports.
+void QosKeeper::plan_opensm_ports() {
+  if (qos_.error() || !opensm_takes_ports_) return;
+  auto ports = qos_.opensm_writes() ? opensm::port_policy(qos_.made().ports) : opensm::PortPolicy();
+  if (auto checked = opensm::make_canonical(ports); !checked) {
+    offer_problem_ = checked.error().text();
+    return;
+  }
+  if (opensm_ports_ != nullptr && *opensm_ports_ == ports) return;
+  opensm_ports_ = std::make_shared<const opensm::PortPolicy>(std::move(ports));
+}
+
+void QosKeeper::hear(const SubnetInbox::OpensmNews& news) {
+  if (news.takes_ports && (*news.takes_ports != opensm_takes_ports_ || news.no_ports != no_opensm_ports_)) {
+    opensm_takes_ports_ = *news.takes_ports;
+    no_opensm_ports_ = news.no_ports;
+    seq_ = UINT64_MAX;  // planned again
+    qos_.reread_limits();
+    show();
+  }
+  if (!opensm_writes()) return;
+  if (news.has_written) qos_.ports().try_again(context_.now());
+  if (news.may_differ) qos_.ports().check_all();
 }
 
 void QosKeeper::report_limits(const ClusterState& state) const {
@@ -72,6 +103,10 @@ Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
   if (!is_due()) {
     report_written();
     const auto failure = ports.failure();
+    if (failure.ports > 0 && opensm_writes() && context_.now() - repeated_us_ >= kRepeatEveryUs) {
+      ++opensm_repeat_;
+      repeated_us_ = context_.now();
+    }
     context_.alarms().set_subnet("qos.notWritten", AlarmSeverity::warning,
                                  failure.ports == 0 ? std::string() : context_.name() + ": " + text_of(failure));
   } else if (context_.now() - shown_us_ < kShowEveryUs) {
@@ -84,7 +119,7 @@ Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
 
 // A list of all that is pending takes a pass over all ports, so while many are written it is made a few times a second.
 void QosKeeper::show_progress() {
-  if (context_.mode() != SubnetMode::direct) return;
+  if (context_.mode() != SubnetMode::direct && !opensm_writes()) return;
   const PortKeeper& ports = qos_.ports();
   const bool is_new_state = progress_seq_ != seq_;
   if (!is_new_state && progress_revision_ == ports.revision()) return;
@@ -135,7 +170,8 @@ void QosKeeper::show() {
   std::optional<QosStatus>& before = context_.status().qos;
   QosStatus shown{.partitions = qos_.partitions()};
   if (before) shown.files_written_us = before->files_written_us;
-  if (context_.mode() == SubnetMode::direct) {
+  const bool is_known = context_.mode() == SubnetMode::direct || opensm_writes();
+  if (is_known) {
     shown.ports_programmed = ports.written_ports();
     shown.ports_pending = ports.ports() - ports.written_ports();
   }
@@ -145,7 +181,9 @@ void QosKeeper::show() {
     shown.classes = qos_.made().classes();
     shown.lanes = qos_.lanes();
     shown.is_filtered = qos_.is_filtered();
-    shown.problem = context_.mode() == SubnetMode::direct ? text_of(ports.failure()) : offer_problem_;
+    shown.by_opensm = opensm_writes();
+    shown.problem = is_known ? text_of(ports.failure()) : offer_problem_;
+    if (context_.mode() == SubnetMode::opensm) shown.not_by_opensm = no_opensm_ports_;
   }
   if (before == shown) return;
   before = std::move(shown);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "fabric/drivers/opensm/protocol/port_lanes.h"
+#include "services/control/live/connection/subnet_inbox.h"
 #include "services/control/live/links/subnet_context.h"
 #include "services/control/live/ports/subnet_qos.h"
 
@@ -31,6 +33,14 @@ class QosKeeper {
   // Writes for a few milliseconds; silent devices are written later. Error: the connection failed.
   Result<void> write_some(const std::function<bool(Guid)>& is_silent);
 
+  // In opensm mode: what its plugin reports.
+  void hear(const SubnetInbox::OpensmNews& news);
+  // OpenSM writes the tables of ports: write_some() reads them.
+  [[nodiscard]] bool opensm_writes() const { return qos_.opensm_writes(); }
+  // What it is to write; null: not known yet. And another number whenever ports have not got that for some seconds.
+  [[nodiscard]] const std::shared_ptr<const fabric::opensm::PortPolicy>& opensm_ports() const { return opensm_ports_; }
+  [[nodiscard]] std::uint64_t opensm_repeat() const { return opensm_repeat_; }
+
   // What the state does not have yet.
   void report_limits(const ClusterState& state) const;
 
@@ -43,6 +53,7 @@ class QosKeeper {
 
  private:
   void offer(const SubnetQos::Basis& basis);
+  void plan_opensm_ports();
   void report_written();
   void show();
   void show_progress();
@@ -59,6 +70,11 @@ class QosKeeper {
   std::int64_t progress_us_ = 0;
   std::shared_ptr<const std::vector<PendingPort>> pending_;
   std::string offer_problem_;
+  bool opensm_takes_ports_ = false;
+  std::string no_opensm_ports_ = "OpenSM's plugin has not said that it takes tables of ports";
+  std::shared_ptr<const fabric::opensm::PortPolicy> opensm_ports_;
+  std::uint64_t opensm_repeat_ = 0;
+  std::int64_t repeated_us_ = 0;
 };
 
 }  // namespace railweave::control

@@ -9,6 +9,11 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
+// The levels of paths that OpenSM answers with do not know lanes of the routing beside those of classes.
+bool SubnetQos::is_by_port(const Basis& basis) {
+  return !basis.is_opensm || (basis.opensm_takes_ports && basis.routing.lanes.used() <= 1);
+}
+
 // Of the port with the fewest: a lane must exist at every port of a route.
 SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
   Limits limits;
@@ -16,7 +21,7 @@ SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
   const auto include = [&](PortRef ref) {
     const auto port = basis.driver.read_limits(ref);
     if (!port || port->low_entries == 0) return false;  // silent, or without a cable
-    const unsigned lanes = basis.is_opensm ? port->possible_vls : port->data_vls;
+    const unsigned lanes = is_by_port(basis) ? port->data_vls : port->possible_vls;
     limits.data_lanes = limits.data_lanes == 0 ? lanes : std::min(limits.data_lanes, lanes);
     auto& [entries, mtu_bytes] = limits.arbitration;
     entries = entries == 0 ? port->low_entries : std::min(entries, port->low_entries);
@@ -45,7 +50,7 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .scope = basis.routing_input.scope,
           .lanes = &basis.routing.lanes,
           .ledger = basis.reserved.ledger,
-          .uniform = from_->is_opensm,
+          .uniform = !from_->by_port,
           .owned_lanes = from_->owned_lanes,
           .users = from_->users,
           .shared_lanes = static_cast<std::uint16_t>(shared),
@@ -60,6 +65,8 @@ bool SubnetQos::plan(const Basis& basis) {
   const ClusterState& state = basis.state;
   asked_ = asked_ || !state.contracts->empty() || state.qos_version != 0;
   if (!asked_) return false;
+  const bool by_port = is_by_port(basis);
+  if (from_ && from_->by_port != by_port) limits_.reset();
   if (!limits_) limits_ = limits_of(basis);
   From from{.classes = state.qos_classes,
             .partitions = partitions_of(state, basis.links.subnet(), limits_->managers),
@@ -69,16 +76,17 @@ bool SubnetQos::plan(const Basis& basis) {
             .reserved_version = basis.reserved.version,
             .has_reserved = basis.reserved.ledger != nullptr,
             .is_opensm = basis.is_opensm,
+            .by_port = by_port,
             // One table for all ports has no room for lanes that differ from link to link.
-            .owned_lanes = !basis.is_opensm && std::ranges::any_of(*state.contracts,
-                                                                   [](const auto& one) {
-                                                                     return one.second.terms.isolation ==
-                                                                            scheduler::Isolation::lane;
-                                                                   }),
+            .owned_lanes = by_port && std::ranges::any_of(*state.contracts,
+                                                          [](const auto& one) {
+                                                            return one.second.terms.isolation ==
+                                                                   scheduler::Isolation::lane;
+                                                          }),
             .other_senders = other_senders(state),
             .earlier_levels = earlier_levels(state)};
-  if (!basis.is_opensm && (basis.filtering == IngressFiltering::always ||
-                           (basis.filtering == IngressFiltering::lanes && from.owned_lanes))) {
+  if (by_port && (basis.filtering == IngressFiltering::always ||
+                  (basis.filtering == IngressFiltering::lanes && from.owned_lanes))) {
     from.users = ingress_users(state);
   }
   if (from_ && *from_ == from) return false;
@@ -102,13 +110,16 @@ bool SubnetQos::plan(const Basis& basis) {
                         other == from_->other_senders.end() ? std::string() : to_string(other->second)});
     }
   }
+  if (basis.is_opensm) {
+    for (PortTables& port : plan_.ports) port.pkeys.reset();  // OpenSM's, by its file of partitions
+  }
   ports_.want(plan_.ports);
   return true;
 }
 
 std::optional<PortLimits> SubnetQos::limits() const {
   if (!limits_ || limits_->data_lanes == 0) return std::nullopt;
-  return PortLimits{limits_->data_lanes, limits_->arbitration.entries, limits_->arbitration.mtu_bytes};
+  return PortLimits{limits_->data_lanes, limits_->arbitration.entries, limits_->arbitration.mtu_bytes, opensm_writes()};
 }
 
 Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {
@@ -122,7 +133,14 @@ Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {
       tenant.tenant = "pkey-" + std::to_string(tenant.pkey);
     }
   }
-  return fabric::opensm_policy(input, plan_);
+  if (!from_->by_port) return fabric::opensm_policy(input, plan_);
+  // The files are for ports that the plugin's tables do not name, and for an OpenSM without it.
+  input.uniform = true;
+  input.owned_lanes = false;
+  input.users.reset();
+  const auto same_for_all = plan_infiniband(input);
+  if (!same_for_all) return std::unexpected(same_for_all.error());
+  return fabric::opensm_policy(input, *same_for_all);
 }
 
 }  // namespace railweave::control

@@ -35,12 +35,15 @@ class SubnetQos {
     std::uint64_t routing_version = 0;
     const fabric::FabricDriver& driver;
     bool is_opensm = false;  // one table for all ports; the number of lanes is set as planned, else it is as found
+    bool opensm_takes_ports = false;  // its plugin: tables of each port after all, and the number of lanes is as found
     IngressFiltering filtering = IngressFiltering::never;
     ReservedLoads reserved;
   };
   // Plans again where its input differs. True: there is another plan, or another reason why there is none.
   bool plan(const Basis& basis);
 
+  // OpenSM writes the tables of each port, as planned.
+  [[nodiscard]] bool opensm_writes() const { return from_ && from_->is_opensm && from_->by_port && !error_; }
   // Classes or contracts exist, or did.
   [[nodiscard]] bool is_asked() const { return asked_; }
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // why there is no plan
@@ -68,12 +71,13 @@ class SubnetQos {
     SubnetPartitions partitions;
     Limits limits;
     std::uint64_t routing_version = 0, reserved_version = 0;
-    bool has_reserved = false, is_opensm = false, owned_lanes = false;
+    bool has_reserved = false, is_opensm = false, by_port = false, owned_lanes = false;
     std::optional<std::vector<fabric::IngressUser>> users{};  // none: nothing is filtered
     std::map<std::uint8_t, JobId> other_senders{};
     std::uint16_t earlier_levels = 0;
     friend bool operator==(const From&, const From&) = default;
   };
+  [[nodiscard]] static bool is_by_port(const Basis& basis);
   [[nodiscard]] static Limits limits_of(const Basis& basis);
   [[nodiscard]] fabric::InfinibandPlanInput input_of(const Basis& basis) const;
 

@@ -88,8 +88,10 @@ struct QosStatus {
   std::uint64_t ports_programmed = 0, ports_pending = 0;
   std::int64_t files_written_us = 0;  // unix; 0: no files of OpenSM's were written
   std::vector<LaneInTables> lanes;    // that tables are planned with; written where no port is pending
-  bool is_filtered = false;           // switches drop service levels that no job at the host has; written as the lanes
-  std::string problem;                // for people; "" none
+  bool by_opensm = false;     // OpenSM writes the ports, as its plugin tells it; they are read as if written here
+  std::string not_by_opensm;  // in opensm mode: why its plugin does not tell it
+  bool is_filtered = false;   // switches drop service levels that no job at the host has; written as the lanes
+  std::string problem;        // for people; "" none
   friend bool operator==(const QosStatus&, const QosStatus&) = default;
 };
 

@@ -1,0 +1,73 @@
+#include "services/control/live/ports/port_comparison.h"
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "fabric/drivers/port_table_rules.h"
+
+namespace railweave::control {
+namespace {
+
+using namespace fabric;  // NOLINT: this file is about its types
+
+std::string map_difference(const PortTables& wanted, const PortTablesReading& read) {
+  if (read.lane_maps.empty()) return "has no SL to VL";
+  for (const auto& [in, map] : read.lane_maps) {
+    const auto other = wanted.sl_to_vl_from(in);
+    for (unsigned level = 0; level < map.size(); ++level) {
+      if (map[level] == other[level]) continue;
+      return "level " + std::to_string(level) + " from port " + std::to_string(in) + " leads to VL " +
+             std::to_string(map[level]) + ", not " + std::to_string(other[level]);
+    }
+  }
+  return {};
+}
+
+std::vector<VlWeight> without_end(std::vector<VlWeight> table) {
+  while (!table.empty() && table.back().weight == 0) table.pop_back();
+  return table;
+}
+
+std::string text_of(const std::vector<VlWeight>& table) {
+  std::string text;
+  for (const VlWeight entry : table) {
+    text += (text.empty() ? "" : ",") + std::to_string(entry.vl) + ":" + std::to_string(entry.weight);
+  }
+  return text.empty() ? "no entry" : text;
+}
+
+std::string arbitration_difference(const VlArbitration& wanted, const PortTablesReading& read) {
+  const VlArbitration has = read.tables.arbitration.value_or(VlArbitration());
+  for (const auto& [name, is, other] : {std::tuple("high", without_end(has.high), without_end(wanted.high)),
+                                        std::tuple("low", without_end(has.low), without_end(wanted.low))}) {
+    if (is != other) return std::string(name) + " arbitration is " + text_of(is) + ", not " + text_of(other);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PortTablesReport> compare_ports(FabricDriver& driver, std::span<const PortTables> wanted) {
+  std::vector<PortRef> ports;
+  for (const PortTables& one : wanted) ports.push_back(one.port);
+  const auto readings = driver.read_port_tables(ports);
+  if (!readings) return std::unexpected(readings.error());
+  PortTablesReport report;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    PortTablesOutcome& outcome = report.ports.emplace_back(PortTablesOutcome{.port = wanted[i].port, .reason = {}});
+    const PortTablesReading& read = (*readings)[i];
+    const auto note = [&](TableKind kind, const std::string& difference) {
+      note_outcome(outcome, kind, difference.empty() ? TableOutcome::unchanged : TableOutcome::mismatch, difference);
+    };
+    if (!read.answered) {
+      note_all(outcome, wanted[i], TableOutcome::silent, read.reason);
+      continue;
+    }
+    if (wanted[i].sl_to_vl) note(TableKind::slToVl, map_difference(wanted[i], read));
+    if (wanted[i].arbitration) note(TableKind::arbitrationLow, arbitration_difference(*wanted[i].arbitration, read));
+  }
+  return report;
+}
+
+}  // namespace railweave::control
