@@ -107,7 +107,9 @@ class PortPlanner {
       for (const OwnedLoad& owner : owners) {
         if ((input_.shared_lanes >> owner.lane & 1U) != 0) continue;
         const auto same = std::ranges::find(before, owner.lane, &OwnedLoad::lane);
-        if (same == before.end() || same->owner == owner.owner) continue;
+        // Where no job has the lane, an owner may come from after a failure, unless those are among its links as well.
+        const bool may_come = same == before.end() ? !owner.owner->survives_link_failure : same->owner == owner.owner;
+        if (may_come) continue;
         closed[static_cast<std::size_t>(t.number(in))] |=
             level_bits(plan_.owned_level(owner.lane, 0), plan_.routing_levels);
       }

@@ -3,8 +3,13 @@
 // another job, whatever it writes into its packets. Ports towards switches pass all: what came so far was filtered. Pure.
 //
 // A lane that a job has on a link is closed there to packets that come from a link where another job has the same lane: lanes are
-// used again elsewhere in the fabric, and the level in a packet says the lane and not the job. Links that no job has the lane on
-// pass it on, as routes may change before tables do.
+// used again elsewhere in the fabric, and the level in a packet says the lane and not the job. From links where no job has the
+// lane it is closed as well if the job survives link failures: it has the lane on its links after every failure, so that none of
+// its packets comes from elsewhere, and routes may change before tables do. For a job that does not, they pass it on: its packets
+// may come from there until tables follow, and another owner of the same lane number can get in that way.
+//
+// Such packets are dropped, and not put into the lowest class: a switch sees the level of a packet and not the lane that it came
+// on, so that at the next one they would be back on the lane.
 //
 // Only jobs that have a port in common are told apart by their own hosts alone: a switch sees the port.
 #pragma once

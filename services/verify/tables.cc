@@ -189,6 +189,11 @@ class PortCheck {
  public:
   PortCheck(const Json& certificate, const Network& network, Verdict& verdict)
       : network_(network), verdict_(verdict), classes_(certificate.at("classes")) {
+    for (const Json& link : certificate.at("links")) {
+      for (const Json& owner : link.value("lanes", Json::array())) {
+        jobs_with_lanes_[link.at("from").get<std::string>()].insert(owner.at("job").get<std::string>());
+      }
+    }
     for (const Json& job : certificate.at("jobs")) {
       std::vector<unsigned> levels = levels_in(job);
       if (job.contains("serviceLevels")) levels_of_job_[job.at("job").get<std::string>()] = levels;
@@ -260,6 +265,8 @@ class PortCheck {
     if (network_.switches.contains(switch_of(name))) inputs(name, tables);
     for (const auto& [in, map] : tables.lane_of) {
       const std::string* host = host_behind(name, in);
+      const auto peer = network_.peer.find(switch_of(name) + "/" + std::to_string(in));
+      const auto came_by = peer == network_.peer.end() ? jobs_with_lanes_.end() : jobs_with_lanes_.find(peer->second);
       bool discards = false;  // what no job of the host sends
       for (unsigned level = 0; level < map.size(); ++level) {
         discards = discards || (map[level] == kDiscards && is_foreign(host, level) && slot_of_level.contains(level));
@@ -278,6 +285,10 @@ class PortCheck {
         }
         const auto& [slot, whose] = wanted->second;
         if (map[level] == kDiscards && is_foreign(host, level)) continue;
+        // A lane is closed to what comes from a link where its owner has nothing.
+        const bool from_owner = in == 0 || peer == network_.peer.end() ||
+                                (came_by != jobs_with_lanes_.end() && came_by->second.contains(whose));
+        if (map[level] == kDiscards && slot >= classes_.size() && host == nullptr && !from_owner) continue;
         if (discards && slot >= classes_.size() && is_foreign(host, level)) {
           verdict_.fault(leads + " of " + whose + " is let in, which does not run on " + *host +
                          ", while others are discarded");
@@ -330,6 +341,7 @@ class PortCheck {
   const Json& classes_;
   std::map<std::string, std::set<unsigned>> levels_of_host_;
   std::map<std::string, std::vector<unsigned>> levels_of_job_;
+  std::map<PortName, std::set<std::string>> jobs_with_lanes_;  // on the links that leave by the port
 };
 
 }  // namespace

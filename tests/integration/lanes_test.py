@@ -100,16 +100,16 @@ def owners(service):
             for link in certificate["links"] if "lanes" in link}, certificate
 
 
-def maps_are(maps, guid, open_map, may_enter, name, on, peers):
+def maps_are(maps, guid, open_map, may_enter, name, on, peers, covered):
     """The maps of a port by input port: open_map, but 15 for levels that the node at the input port may not send with, and for
-    a lane that has another owner on the link that packets come from."""
+    a lane that has another owner on the link that packets come from, or none there where its owner survives failures."""
     dropped = 0
     for inward, row in maps.items():
         allowed = may_enter.get((guid, inward))
         from_there = on.get("{1}/{2}".format(*peers[guid, inward]), {}) if guid else {}
         for level, vl in enumerate(open_map):
             here, there = on.get(name, {}).get(level - CLASSES), from_there.get(level - CLASSES)
-            is_others = guid and here and there and here[0] != there[0]
+            is_others = guid and here and (here[0] != there[0] if there else (guid, inward) in peers and here[0] in covered)
             wanted = DROPPED if is_others or (allowed is not None and level not in allowed) else vl
             assert row[level] == wanted, f"{name} from port {inward}: level {level} leads to {row[level]}, not {wanted}; {allowed} may enter"
             dropped += wanted != vl
@@ -122,6 +122,7 @@ def ports_have(sim, told, ports, lanes, peers, names, some=False):
     service = told.service
     on, certificate = owners(service)
     assert on, "no link has an owner of a lane"
+    covered = {item["job"] for item in service.get("/v1/guarantees")["items"] if item["covered"]}
     capacity = {link["from"]: link["capacityMbps"] for link in certificate["links"]}
     packet_units = certificate["ports"]["largestPacketBytes"] // 64
     levels = told.levels({item["job"]: item["lane"] for item in service.get("/v1/guarantees")["items"]})
@@ -134,7 +135,7 @@ def ports_have(sim, told, ports, lanes, peers, names, some=False):
         several += len(here) > 1
         own = [CLASSES + lane if lane in here else LOWEST for lane in range(lanes)]
         open_map = list(range(CLASSES)) + own + [DROPPED] * (16 - CLASSES - lanes)
-        dropped += maps_are(maps, guid if is_switch else None, open_map, may_enter, name, on, peers)
+        dropped += maps_are(maps, guid if is_switch else None, open_map, may_enter, name, on, peers, covered)
         for lane in range(lanes):
             if lane not in here:
                 assert not [entry for entry in low if entry[0] == CLASSES + lane], f"{name}: {low}"

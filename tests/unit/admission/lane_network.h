@@ -4,9 +4,18 @@
 // and forward; inside a switch packets wait per output. Sources send at a rate, or flood. Shares nothing with fabric/qos or
 // fabric/capacity but the values of tables.
 //
+// A lane that is watched is held to what it is promised, at every moment at which it has a packet to send and the credit for it:
+// of t bytes that the link could have sent since that began, it has begun to send at least share x (t - others - packet). others:
+// what all other entries of the table send at most in one round, their weight and a packet too much in each visit. For a link that
+// has something to send never pauses, so that t is what the lane and the others have sent, and once a packet of the lane's own that
+// was on the wire already; whenever the table has come round, the lane has sent at least its weight w, and the others at most that
+// much: t <= sent + (sent / w + 1) x others + packet. With share <= w / (w + others), as is promised, that is the bound: what is
+// reserved, within one packet per visit.
+//
 // Time is in bytes of a link: all links are equally fast.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -54,6 +63,10 @@ class LaneNetwork {
     double rate = 0;                       // of a link's, 0 to 1; above 1: floods
     std::int64_t least = 64, most = 4096;  // bytes of a packet
   };
+  // share: of the link; others, packet: as above.
+  void watch(std::uint32_t link, unsigned lane, double share, std::int64_t others, std::int64_t packet) {
+    links_[number_.at(link)].watched.push_back({lane, share, others, packet, -1, 0});
+  }
   void add_flow(const Source& source) {
     Flow flow{.path = {}, .level = source.level, .rate = source.rate, .least = source.least, .most = source.most};
     for (const std::uint32_t link : source.path) flow.path.push_back(number_.at(link));
@@ -88,6 +101,9 @@ class LaneNetwork {
   [[nodiscard]] std::int64_t arrived_bytes(std::size_t flow) const { return flows_[flow].arrived; }
   [[nodiscard]] std::int64_t sent_bytes() const { return sent_; }              // over all links
   [[nodiscard]] std::int64_t discarded_packets() const { return discarded_; }  // on VL 15
+  // Of watched lanes: how often their service was looked at, and the most that one was short of its bound, in packets.
+  [[nodiscard]] std::int64_t looks() const { return looks_; }
+  [[nodiscard]] double most_short() const { return most_short_; }
 
  private:
   struct Packet {
@@ -99,8 +115,16 @@ class LaneNetwork {
     std::size_t at = 0;
     std::int64_t left = -1;  // bytes; -1: the entry's weight
   };
+  struct Watched {
+    unsigned lane = 0;
+    double share = 0;
+    std::int64_t others = 0, packet = 0;
+    Time since = -1;        // it could send; -1: it cannot
+    std::int64_t sent = 0;  // of its lane since then
+  };
   struct Link {
     LanePort port;
+    std::vector<Watched> watched;
     std::array<std::deque<Packet>, 16> waiting;  // by VL that they leave on
     std::array<std::int64_t, 16> credit{};       // free at the other end
     Turn high, low;
@@ -186,8 +210,25 @@ class LaneNetwork {
     }
   }
 
+  void look_at_watched(Link& link) {
+    for (Watched& one : link.watched) {
+      if (!can_send(link, one.lane)) {
+        one.since = -1;
+      } else if (one.since < 0) {
+        one.since = now_;
+        one.sent = 0;
+      } else {
+        ++looks_;
+        const double owed = one.share * static_cast<double>(now_ - one.since - one.others - one.packet);
+        const double is_short = (owed - static_cast<double>(one.sent)) / static_cast<double>(one.packet);
+        most_short_ = std::max(most_short_, is_short);
+      }
+    }
+  }
+
   void serve(std::uint32_t at) {
     Link& link = links_[at];
+    look_at_watched(link);
     if (link.busy) return;
     const bool high = any_can_send(link, link.port.high), low = any_can_send(link, link.port.low);
     if (!high && !low) return;
@@ -200,6 +241,7 @@ class LaneNetwork {
     link.waiting[lane].pop_front();
     turn.left = packet.size >= turn.left ? 0 : turn.left - packet.size;
     link.high_sent = from_high ? link.high_sent + packet.size : 0;
+    for (Watched& one : link.watched) one.sent += one.lane == lane ? packet.size : 0;
     if (packet.hop + 1 < flows_[packet.flow].path.size()) link.credit[lane] -= packet.size;
     link.busy = true;
     link.on_wire = packet;
@@ -236,7 +278,8 @@ class LaneNetwork {
   std::vector<Flow> flows_;
   std::priority_queue<Event> events_;
   Time now_ = 0;
-  std::int64_t sent_ = 0, discarded_ = 0;
+  std::int64_t sent_ = 0, discarded_ = 0, looks_ = 0;
+  double most_short_ = -1e9;
 };
 
 }  // namespace railweave::scheduler::testing

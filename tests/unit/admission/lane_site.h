@@ -35,14 +35,19 @@ enum class Filter : std::uint8_t { by_host, by_owner, as_planned };
 
 struct Tally {
   std::size_t fabrics = 0, flows = 0, below = 0, floods = 0;
-  std::int64_t bytes = 0, discarded = 0;
+  std::int64_t bytes = 0, discarded = 0, looks = 0;
   double worst = 1;
+  double most_short =
+      -1e9;  // of its bound, in packets, that a lane of its own was on any link (lane_network.h); at most 0
 };
 
 class LaneSite {
  public:
-  explicit LaneSite(std::uint64_t seed)
+  // surviving: any single link failure; claiming: they say so, with what they need as it is.
+  enum class Jobs : std::uint8_t { as_they_are, surviving, claiming };
+  explicit LaneSite(std::uint64_t seed, Jobs jobs = Jobs::as_they_are)
       : random_(seed * 77),
+        jobs_(jobs),
         fabric_(fabric::testing::random_fabric(seed, seed % 3 == 0   ? fabric::testing::Health::even
                                                      : seed % 3 == 1 ? fabric::testing::Health::uneven
                                                                      : fabric::testing::Health::failures)) {
@@ -61,10 +66,16 @@ class LaneSite {
     const unsigned data_lanes = random_() % 2 == 0 ? 8 : 15;
     const unsigned lanes = owned_lanes(classes_.size(), routing, data_lanes);
     HoseLoads loads(fabric_.view, fabric_.routing.tables);
-    BandwidthAdmission admission(classes_, ledger_, loads, {}, limits_, routing.lanes, lanes);
+    const SurvivingLoadOf surviving = [&](const Reservation& wanted) {
+      auto made = load_surviving_failures(wanted, loads, fabric::testing::failure_routes(fabric_));
+      if (made) not_covered_[wanted.job] = made->not_covered;
+      return made;
+    };
+    BandwidthAdmission admission(classes_, ledger_, loads, surviving, limits_, routing.lanes, lanes);
     for (int job = 0; job < 24; ++job) {
       Contract contract{.tenant = "t", .guaranteed = RateMbps(static_cast<std::int64_t>(5'000 + random_() % 120'000))};
       contract.isolation = Isolation::lane;
+      contract.survives_link_failure = jobs_ == Jobs::surviving;
       contract.classes = {classes_[random_() % 2].name};
       auto ends = fabric_.ends;
       std::ranges::shuffle(ends, random_);
@@ -73,7 +84,10 @@ class LaneSite {
       request.order = static_cast<std::uint64_t>(job);
       const auto result = admission.admit(contract, request);
       const auto* admitted = std::get_if<Admitted>(&result);
-      if (admitted != nullptr && admitted->reservation->lane) ledger_.reserve(admitted->reservation);
+      if (admitted == nullptr || !admitted->reservation->lane) continue;
+      auto reservation = std::make_shared<Reservation>(*admitted->reservation);
+      if (jobs_ == Jobs::claiming) reservation->survives_link_failure = true;
+      ledger_.reserve(std::move(reservation));
     }
     auto plan = plan_infiniband({.classes = &classes_,
                                  .view = fabric_.view,
@@ -88,6 +102,42 @@ class LaneSite {
     if (!plan || ledger_.reservations().empty()) return false;
     plan_ = std::move(*plan);
     return true;
+  }
+
+  // After each failure that a job survives, its packets on the routes of then reach their ends on its lane by the maps of before:
+  // routes may change before tables do. The number of paths, and of those on which a map drops or leads elsewhere.
+  std::pair<std::size_t, std::size_t> walk_after_failures() const {
+    const Topology& t = fabric_.view.topology();
+    std::map<PortRef, const PortTables*> tables;
+    for (const PortTables& one : plan_.ports) tables[one.port] = &one;
+    std::pair<std::size_t, std::size_t> counts;
+    for (const LinkId link : t.links()) {
+      if (!t.joins_switches(link) || !fabric_.view.alive(link)) continue;
+      const auto failed = fabric::testing::fail_one(fabric_, link);
+      for (const ReservationPtr& job : ledger_.reservations()) {
+        const auto known = not_covered_.find(job->job);
+        if (known != not_covered_.end() && std::ranges::find(known->second, link) != known->second.end()) continue;
+        for (const HosePort& from : job->ports) {
+          for (const HosePort& to : job->ports) {
+            std::vector<DirectedLink> links;
+            if (from.port == to.port ||
+                !PathWalker(failed.view, failed.routing.tables).append({from.port, to.port}, links)) {
+              continue;
+            }
+            ++counts.first;
+            for (std::size_t hop = 1; hop < links.size(); ++hop) {
+              const PortId in = t.peer(out_port_of(t, links[hop - 1])), out = out_port_of(t, links[hop]);
+              const PortTables& port = *tables.at({t.guid(t.switch_of(out)), static_cast<std::uint8_t>(t.number(out))});
+              const auto lane = port.sl_to_vl_from(static_cast<unsigned>(t.number(in)))[level_of(*job)];
+              if (lane == plan_.owned_lane(*job->lane, 0)) continue;
+              ++counts.second;
+              break;
+            }
+          }
+        }
+      }
+    }
+    return counts;
   }
 
   void simulate(Planted planted, Filter filter, Tally& tally) {
@@ -105,6 +155,8 @@ class LaneSite {
     ++tally.fabrics;
     tally.bytes += network.sent_bytes();
     tally.discarded += network.discarded_packets();
+    tally.looks += network.looks();
+    tally.most_short = std::max(tally.most_short, network.most_short());
     for (std::size_t f = 0; f < promised; ++f) {
       ++tally.flows;
       const std::int64_t made = network.made_bytes(f), arrived = network.arrived_bytes(f) + in_flight(kept_[f]);
@@ -117,6 +169,7 @@ class LaneSite {
   struct Kept {
     std::vector<DirectedLink> path;
     double rate = 0;
+    unsigned level = 0;
   };
 
   DirectedLink link_of_port(PortRef port) const {
@@ -137,6 +190,7 @@ class LaneSite {
     std::int64_t round = 0;
     for (const auto& entry : port.low) round += entry.weight * 64 + mtu_ + kHeaders;
     rounds_[link] = round;
+    const LanePort planned = port;
     const unsigned lowest = plan_.lane(lowest_class(classes_), 0);
     const auto first_own = static_cast<unsigned>(classes_.size());
     if (planted_ == Planted::weights_swapped) {
@@ -152,6 +206,17 @@ class LaneSite {
       std::erase_if(port.low, [&](const auto& entry) { return entry.lane < first_own; });
     }
     network.add_port(link, std::move(port));
+    for (const ReservationPtr& job : ledger_.reservations()) {
+      const auto load = std::ranges::find(job->loads, link, &LinkLoad::link);
+      if (load == job->loads.end()) continue;
+      const unsigned lane = plan_.owned_lane(*job->lane, 0);
+      std::int64_t others = 0;
+      for (const auto& entry : planned.low) {
+        others += entry.lane == lane || entry.weight == 0 ? 0 : entry.weight * 64 + mtu_ + kHeaders;
+      }
+      const double share = static_cast<double>(load->mbps) / static_cast<double>(ledger_.capacity_mbps(link));
+      network.watch(link, lane, share, others, mtu_ + kHeaders);
+    }
   }
 
   [[nodiscard]] std::vector<IngressUser> users() const {
@@ -256,7 +321,7 @@ class LaneSite {
         if (incast) rate /= static_cast<double>(ports.size() - 1);
         const auto links = path(ports[i].port, to);
         if (links.empty()) continue;  // of another plane
-        kept_.push_back({links, rate});
+        kept_.push_back({links, rate, level_of(*jobs[j])});
         victims_.push_back(to);
         levels_.push_back(level_of(*jobs[j]));
         send(network, links, levels_.back(), rate, false);
@@ -299,16 +364,26 @@ class LaneSite {
     }
   }
 
-  // What a flow may have on its way: at each hop what it sends in two rounds of the port's table, and two packets.
+  // What a flow may have on its way. Each port serves its lane within one packet per visit (lane_network.h), so late by at most a
+  // round; a flow that is alone on its lane all along waits at each hop for one, and has one packet in it, beside the one that its
+  // source makes. Flows of one job wait for each other's packets as well where they meet: twice that.
   [[nodiscard]] std::int64_t in_flight(const Kept& flow) const {
-    std::int64_t bytes = 0;
+    const auto is_met = [&](const Kept& other) {
+      return &other != &flow && other.level == flow.level && std::ranges::any_of(other.path, [&](DirectedLink link) {
+        return std::ranges::find(flow.path, link) != flow.path.end();
+      });
+    };
+    const int times = std::ranges::any_of(kept_, is_met) ? 2 : 1;
+    std::int64_t bytes = mtu_ + kHeaders;
     for (const DirectedLink link : flow.path) {
-      bytes += 2 * (static_cast<std::int64_t>(flow.rate * static_cast<double>(rounds_.at(link))) + mtu_ + kHeaders);
+      bytes += times * (static_cast<std::int64_t>(flow.rate * static_cast<double>(rounds_.at(link))) + mtu_ + kHeaders);
     }
     return bytes;
   }
 
   std::mt19937_64 random_;
+  Jobs jobs_;
+  std::map<std::string, std::vector<LinkId>> not_covered_;  // by job: failures that cut it off
   fabric::testing::Routed fabric_;
   QosClasses classes_;
   unsigned mtu_ = 0;

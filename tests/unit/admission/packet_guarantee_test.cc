@@ -1,21 +1,25 @@
-// Guarantees hold packet by packet too (packet_network.h): on small random fabrics with failures, every admitted job
+// Guarantees hold packet by packet too (lane_network.h): on small random fabrics with failures, every admitted job
 // sends along a matching at its rate, every port floods as best effort, buffers are finite and no packet is dropped.
 #include <functional>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "fabric/qos/arbitration.h"
 #include "tests/unit/admission/admitted_site.h"
-#include "tests/unit/admission/packet_network.h"
+#include "tests/unit/admission/lane_network.h"
 
 namespace railweave::scheduler {
 namespace {
 
 using namespace fabric;  // NOLINT
-using testing::PacketNetwork;
+using testing::LaneNetwork;
+using Turns = std::vector<testing::LanePort::Entry>;
+
+constexpr LaneNetwork::Time kMtu = 4096;
 
 // One table for all ports: by what is reserved of the fullest link in each class. Empty: no table can promise that.
-std::vector<testing::LaneTurn> planned_turns(const testing::Site& site, std::size_t entries) {
+Turns planned_turns(const testing::Site& site, std::size_t entries) {
   std::vector<LaneDemand> demands;
   for (std::uint8_t c = 0; c < site.classes.size(); ++c) {
     std::uint32_t most = 0;
@@ -27,14 +31,14 @@ std::vector<testing::LaneTurn> planned_turns(const testing::Site& site, std::siz
     }
     demands.push_back({c, most, site.classes[c].share_permille, site.classes[c].bound == ClassBound::latency});
   }
-  std::vector<testing::LaneTurn> turns;
+  Turns turns;
   const auto table = assign_weights(demands, {.entries = entries});
   if (!table) return turns;
   for (const VlWeight entry : table->low) turns.push_back({entry.vl, entry.weight});
   return turns;
 }
 
-using Change = std::function<void(std::vector<testing::LaneTurn>&)>;
+using Change = std::function<void(Turns&)>;
 
 struct Outcome {
   std::size_t fabrics = 0, with_failures = 0, flows = 0, below = 0;
@@ -60,18 +64,29 @@ void try_site(std::uint64_t seed, std::size_t entries, Outcome& outcome, const C
     const PortId to = site.fabric.ends[random() % site.fabric.ends.size()];
     if (from != to) traffic.add({from, to}, flood, 1e9);
   }
-  PacketNetwork network(turns, static_cast<unsigned>(site.classes.size()), 24 * PacketNetwork::kMtu, seed);
+  LaneNetwork network(24 * kMtu, seed);
+  testing::LanePort port{.high = {}, .low = turns};
+  for (std::uint8_t level = 0; level < site.classes.size(); ++level) port.lane_of_level[level] = level;
+  std::set<DirectedLink> links;
   std::vector<std::size_t> hops;
   for (std::size_t f = 0; f < traffic.pairs.size(); ++f) {
     std::vector<DirectedLink> path;
     walker.append(traffic.pairs[f], path);
     hops.push_back(path.size());
+    if (path.empty() && f >= promised) continue;  // a flood into another plane
     double slowest = 400'000;
     for (const DirectedLink link : path) slowest = std::min(slowest, double(site.ledger.capacity_mbps(link)));
     ASSERT_EQ(slowest, 400'000) << "links are equally fast";
-    network.add_flow(path, traffic.class_of[f], f < promised ? traffic.cap[f] / slowest : 2, random() % 3 == 0);
+    for (const DirectedLink link : path) {
+      if (links.insert(link).second) network.add_port(link, port);
+    }
+    network.add_flow({.path = path,
+                      .level = traffic.class_of[f],
+                      .rate = f < promised ? traffic.cap[f] / slowest : 2,
+                      .least = random() % 3 == 0 ? 64 : kMtu,
+                      .most = kMtu});
   }
-  const PacketNetwork::Time time = 6'000 * PacketNetwork::kMtu;
+  const LaneNetwork::Time time = 6'000 * kMtu;
   network.run(time);
   ++outcome.fabrics;
   for (const LinkId link : site.fabric.view.topology().links()) {
@@ -85,10 +100,10 @@ void try_site(std::uint64_t seed, std::size_t entries, Outcome& outcome, const C
     ++outcome.flows;
     // Bytes in flight: at each hop what the flow sends in two rounds of the table, and two packets.
     std::int64_t round = 0;
-    for (const auto& turn : turns) round += turn.weight * 64 + PacketNetwork::kMtu;
+    for (const auto& turn : turns) round += turn.weight * 64 + kMtu;
     const double rate = traffic.cap[f] / 400'000;
-    const auto in_flight = static_cast<std::int64_t>(static_cast<double>(hops[f]) * 2 *
-                                                     (rate * static_cast<double>(round) + PacketNetwork::kMtu));
+    const auto in_flight =
+        static_cast<std::int64_t>(static_cast<double>(hops[f]) * 2 * (rate * static_cast<double>(round) + kMtu));
     const std::int64_t made = network.made_bytes(f), arrived = network.arrived_bytes(f);
     outcome.worst = std::min(outcome.worst, double(arrived + in_flight) / double(made));
     outcome.below += arrived + in_flight < made ? 1 : 0;
@@ -123,7 +138,7 @@ TEST(PacketGuarantee, HoldsWithTablesOfEightEntries) {
 
 // The test detects what it is for: with the weights of all-reduce and best effort exchanged, jobs fall short.
 TEST(PacketGuarantee, SeesWeightsThatAreExchanged) {
-  const auto exchange = [](std::vector<testing::LaneTurn>& turns) {
+  const auto exchange = [](Turns& turns) {
     for (auto& turn : turns) turn.lane = turn.lane == 2 ? 5 : turn.lane == 5 ? 2 : turn.lane;
   };
   Outcome outcome;
