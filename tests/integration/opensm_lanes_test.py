@@ -4,7 +4,7 @@ port, the plugin hands them to OpenSM, OpenSM writes them, railweaved reads them
 
 As lanes_test.py in direct mode: each job's service level leads to its own lane on its links, arbitration promises that lane
 what is reserved, and switches let in from a host what its jobs were told. That is so after jobs end, after OpenSM starts again,
-and nobody but OpenSM writes a port. Where OpenSM does not set up QoS, or another OpenSM without the plugin takes over, lanes
+and OpenSM alone writes ports. Where OpenSM does not set up QoS, or another OpenSM without the plugin takes over, lanes
 are planned only, and it says why.
 
 opensm_lanes_test.py PLUGIN BIN_FOLDER     exit code 77: skipped, and why. PLUGIN may be "": not built
