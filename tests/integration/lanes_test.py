@@ -100,7 +100,7 @@ def owners(service):
             for link in certificate["links"] if "lanes" in link}, certificate
 
 
-def maps_are(maps, guid, open_map, may_enter, name, on, peers, covered):
+def maps_are(maps, guid, open_map, may_enter, name, on, peers, covered, shared):
     """The maps of a port by input port: open_map, but 15 for levels that the node at the input port may not send with, and for
     a lane that has another owner on the link that packets come from, or none there where its owner survives failures."""
     dropped = 0
@@ -109,14 +109,14 @@ def maps_are(maps, guid, open_map, may_enter, name, on, peers, covered):
         from_there = on.get("{1}/{2}".format(*peers[guid, inward]), {}) if guid else {}
         for level, vl in enumerate(open_map):
             here, there = on.get(name, {}).get(level - CLASSES), from_there.get(level - CLASSES)
-            is_others = guid and here and (here[0] != there[0] if there else (guid, inward) in peers and here[0] in covered)
+            is_others = guid and here and level - CLASSES not in shared and (here[0] != there[0] if there else (guid, inward) in peers and here[0] in covered)
             wanted = DROPPED if is_others or (allowed is not None and level not in allowed) else vl
             assert row[level] == wanted, f"{name} from port {inward}: level {level} leads to {row[level]}, not {wanted}; {allowed} may enter"
             dropped += wanted != vl
     return dropped
 
 
-def ports_have(sim, told, ports, lanes, peers, names, some=False):
+def ports_have(sim, told, ports, lanes, peers, names, some=False, shared=()):
     """The ports' tables as smpquery reads them are what the owners of lanes need, and let in what ranks were told. Ports
     that several owners share, and entries of maps that drop. some: not all ports are given."""
     service = told.service
@@ -135,7 +135,7 @@ def ports_have(sim, told, ports, lanes, peers, names, some=False):
         several += len(here) > 1
         own = [CLASSES + lane if lane in here else LOWEST for lane in range(lanes)]
         open_map = list(range(CLASSES)) + own + [DROPPED] * (16 - CLASSES - lanes)
-        dropped += maps_are(maps, guid if is_switch else None, open_map, may_enter, name, on, peers, covered)
+        dropped += maps_are(maps, guid if is_switch else None, open_map, may_enter, name, on, peers, covered, shared)
         for lane in range(lanes):
             if lane not in here:
                 assert not [entry for entry in low if entry[0] == CLASSES + lane], f"{name}: {low}"
@@ -148,9 +148,9 @@ def ports_have(sim, told, ports, lanes, peers, names, some=False):
     return found, on, several, dropped
 
 
-def ports_get(sim, told, ports, lanes, peers, names, some=False):
+def ports_get(sim, told, ports, lanes, peers, names, some=False, shared=()):
     """ports_have, once the controller has followed the newest state."""
-    arguments = (sim, told, ports, lanes, peers, names, some)
+    arguments = (sim, told, ports, lanes, peers, names, some, shared)
     until("tables of the lanes as they are now", lambda: holds(ports_have, *arguments), 40, 0.3)
     return ports_have(*arguments)
 
@@ -261,20 +261,28 @@ def run(binaries, folder, comings):
         verified(service, sim, folder, "after others came and went")
 
         # A cut: routes change; whoever has a lane then has it on the new routes, alone.
+        def lanes_now():
+            return {item["job"]: item["lane"] if item["state"] == "holds" else None for item in service.get("/v1/guarantees")["items"]}
+
+        were = lanes_now()
         leaf = fullest_leaf(netlist, names, set(same))
         switch, port = next(at for at in cables(netlist) if at[0] == leaf)
         cut(sim, service, switch, port)
         alive = [one for one in cabled(sim)]
-        holding = [item["job"] for item in service.get("/v1/guarantees")["items"] if item["state"] == "holds"]
+        # Ranks of jobs that got another lane, or are at risk, send with their earlier level until they start again: lanes that it
+        # leads to are theirs as well, and are closed to no job.
+        are = lanes_now()
+        shared = {were[job] for job in are if are[job] != were[job]} - {None}
+        holding = [job for job, lane in are.items() if lane is not None and lane == were[job] and lane not in shared]
         in_force(service, holding)
-        ports_get(sim, told, alive, lanes, peers, names)
+        ports_get(sim, told, alive, lanes, peers, names, shared=shared)
         verified(service, sim, folder, "after a cut")
         before = {item["job"]: item["lane"] for item in service.get("/v1/guarantees")["items"]}
         service.restart()
         service.synced()
         in_force(service, holding)
         assert {item["job"]: item["lane"] for item in service.get("/v1/guarantees")["items"]} == before, "lanes after a restart"
-        ports_get(sim, told, alive, lanes, peers, names)
+        ports_get(sim, told, alive, lanes, peers, names, shared=shared)
 
         # OpenSM has one table for all ports: its lanes are the classes'.
         service.mode("opensm")
