@@ -175,6 +175,10 @@ void compare_promises(const Outside& outside, const Network& network, const Json
   }
   const Promises promises(outside, network, verdict);
   promises.compare(certificate, verdict);
+  if (const std::size_t assumed = promises.by_agents(certificate, verdict); assumed > 0) {
+    std::printf("ASSUMED: %zu jobs are isolated inside their classes by what agents on their nodes say of themselves\n",
+                assumed);
+  }
   if (promises.at_risk() > 0) std::printf("%zu guarantees are at risk and not promised now\n", promises.at_risk());
   for (const std::string& job : promises.not_covered()) {
     gaps.add(job + " has a contract that survives failures, and nothing is reserved for them at present");

@@ -80,6 +80,7 @@ void Promises::read_job(const Json& job, const Network& network, Verdict& verdic
     return verdict.fault(promise.job + ": its tenant's contract promises bandwidth, and the service gives it none");
   }
   promise.at_risk = guarantee.at("state") != "holds";
+  promise.in_class = terms.value("isolation", "") == "class";
   promise.covered = promise.survives && guarantee.at("covered").get<bool>();
   promise.on_network = !in_one_place(job.at("ranks"), network);
   for (const Json& rank : job.at("ranks")) {
@@ -206,6 +207,26 @@ void Promises::compare_flows(const Promise& promise, const Json& job, Verdict& v
     if (sum.mbps > promise.rate_mbps + sum.flows) differs(port.first + " has more than its rate");
   }
   if (most < promise.rate_mbps) differs("no port has its whole rate of " + std::to_string(promise.rate_mbps) + " Mb/s");
+}
+
+std::size_t Promises::by_agents(const Json& certificate, Verdict& verdict) const {
+  std::set<std::string> seen;
+  std::size_t assumed = 0;
+  for (const Json& one : certificate.value("agents", Json::array())) {
+    const auto id = one.at("job").get<std::string>();
+    const auto promise = promises_.find(id);
+    if (!seen.insert(id).second || promise == promises_.end() || !promise->second.in_class || promise->second.at_risk) {
+      verdict.fault(id +
+                    ": its contract does not ask for isolation inside its class, and the certificate names its agents");
+    }
+    assumed += one.at("lacking") == 0 ? 1U : 0U;
+  }
+  for (const auto& [id, promise] : promises_) {
+    if (!promise.in_class || promise.at_risk || seen.contains(id)) continue;
+    verdict.fault(id +
+                  ": its contract asks for isolation inside its class, and the certificate says nothing of its agents");
+  }
+  return assumed;
 }
 
 std::size_t Promises::at_risk() const {

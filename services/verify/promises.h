@@ -27,6 +27,7 @@ struct Promise {
   bool covered = false;    // and the service says that it is reserved at present
   bool at_risk = false;    // the service says that it does not hold
   bool lane = false;       // of its own, by the contract, as some of its ports are InfiniBand's
+  bool in_class = false;   // isolated inside its class by agents on the nodes, by the contract
   bool on_network = true;  // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
   std::int64_t rate_mbps = 0, reserved_permille = 1000;
   std::set<PortName> ports;
@@ -41,6 +42,9 @@ class Promises {
   // Every promise that holds is in the certificate with these terms, and nothing else is.
   void compare(const nlohmann::json& certificate, Verdict& verdict) const;
   [[nodiscard]] std::size_t at_risk() const;
+  // What no table can show: how many jobs are isolated inside their classes by the word of agents on their nodes alone, as the
+  // certificate says; faults where it leaves out a job whose contract asks for that, or names another.
+  [[nodiscard]] std::size_t by_agents(const nlohmann::json& certificate, Verdict& verdict) const;
   // Jobs whose contract survives failures, but whose reservation for them is used up.
   [[nodiscard]] std::vector<std::string> not_covered() const;
   // Jobs that are promised their pattern, whose flows only their sums were compared of.

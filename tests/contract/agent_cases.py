@@ -46,6 +46,8 @@ def agents(session):
     assert report(nodes[1], other)["enforced"] is True
     full = grade(first["id"])
     assert full["isolation"] == "class" and full["unreportedNodes"] == [] and full["level"] == "planned", full
+    certified = session.call("getCertificate", 200)
+    assert certified.json["agents"] == [{"job": first["id"], "nodes": 2, "lacking": 0}], certified.json["agents"]
     assert session.call("getNodeBudgetReport", 200, path={"id": nodes[1]}).json["agoSeconds"] < 15
 
     # What was read back is above a budget, or lacks a port.
@@ -54,6 +56,8 @@ def agents(session):
     differs = report(nodes[0], more)
     assert differs["enforced"] is False and "receive 10001 Mb/s in its class, of 10000" in differs["differs"][0], differs
     assert grade(first["id"])["isolation"] == "planned"
+    changed = session.call("getCertificate", 200, headers={"If-None-Match": certified.header("ETag")})
+    assert changed.json["agents"][0]["lacking"] == 1 and changed.json["seq"] == certified.json["seq"], changed.json
     assert report(nodes[0], read_back(one, ports=more["ports"][1:]))["enforced"] is False
     assert report(nodes[0], read_back(one))["enforced"] is True and grade(first["id"])["isolation"] == "class"
 

@@ -10,7 +10,7 @@ before them, class with them, planned again once one has ended.
 
 agent_traffic_test.py BIN_FOLDER AGENT_FOLDER     exit code 77: skipped, and why
 """
-import os
+import json
 import sys
 import tempfile
 import time
@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import lane_traffic_test as lanes  # noqa: E402
-from lane_traffic_test import ADDRESS, Fabric, GUARANTEE, HOSTS, KEPT, Network, expect, inside  # noqa: E402
+from lane_traffic_test import ADDRESS, Fabric, GUARANTEE, HOSTS, KEPT, Network, inside, run  # noqa: E402
 from service import Service  # noqa: E402
 from waiting import until  # noqa: E402
 
@@ -60,7 +60,6 @@ def count_arrivals(node):
 
 def arrivals(node):
     """(in the class, as best effort) by sender, in bytes."""
-    import json
     found = {}
     for one in json.loads(inside(node, "nft", "-j", "list", "table", "netdev", "arrivals").stdout)["nftables"]:
         if "rule" not in one:
@@ -117,12 +116,27 @@ def scenario(binaries, agent_folder, folder, network, service, socket):
         raise
 
 
+def certified(fabric, audit):
+    """The verifier says that isolation inside the class rests on agents' words, and misses none of the jobs that it is for."""
+    said = fabric.cli("guarantees", "verify", "--keep", str(audit))
+    assert "ASSUMED: 2 jobs are isolated" in said and "HOLDS" in said, said
+    certificate = json.loads((audit / "certificate.json").read_text())
+    assert [(one["nodes"], one["lacking"]) for one in certificate["agents"]] == [(2, 0), (3, 0)], certificate["agents"]
+    verifier = [str(Path(fabric.railweave).parent / "railweave-verify"), str(audit / "fabric.json"), str(audit / "opensm.fdbs"), str(audit / "changed.json")]
+    outside = [word for name in ("contracts", "classes", "jobs", "links-down") for word in (f"--{name}", str(audit / f"{name}.json"))]
+    for changed in ([], certificate["agents"][:1], certificate["agents"] * 2):
+        (audit / "changed.json").write_text(json.dumps({**certificate, "agents": changed}))
+        done = run(*verifier, *outside, check=False)
+        assert done.returncode == 1 and "agents" in done.stdout, (changed, done.stdout)
+
+
 def with_agents(fabric, network, agents, b, loads):
     flood, incast, far_above = loads
     shown = fabric.cli("guarantees", "list")
     assert "class" in shown and "class (planned)" not in shown, shown
     budgets = fabric.cli("nodes", "budgets", "n4")
     assert "reports them as applied" in budgets and str(GUARANTEE) in budgets, budgets
+    certified(fabric, agents.folder / "audit")
     time.sleep(3.5)  # what an earlier run of a receiver's agent may have granted has expired
     lanes.keeps(network, "under a flood of best effort", OF_CLASS, flood)
     lanes.keeps(network, "beside an incast of A at its caps", OF_CLASS, incast)

@@ -156,7 +156,8 @@ MAY_INCLUDE = {
                                "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees", "services/control/agents",
                                "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json",
                                "services/webhooks"],
-    "services/rest/certificates": ["fabric/routing/opensm", "services/json", "services/control", "services/control/views", "services/rest", "services/rest/json",
+    "services/rest/certificates": ["fabric/routing/opensm", "services/json", "services/control", "services/control/agents", "services/control/views",
+                                   "services/rest", "services/rest/json",
                                    "services/rest/handlers"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],

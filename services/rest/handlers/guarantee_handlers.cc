@@ -1,4 +1,4 @@
-#include "services/rest/handlers/agent_clock.h"
+#include "services/rest/handlers/agent_grades.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/job_lookup.h"
 #include "services/rest/handlers/list_query.h"
@@ -19,23 +19,6 @@ using control::JobId;
 using control::JobPtr;
 
 constexpr std::uint64_t kTop = 20, kMaxTop = 10'000;
-
-// Whether agents hold each job to its guarantee, where its contract asks for that. Locks the agents while it lives.
-class AgentGrades {
- public:
-  AgentGrades(const ControlPlane& plane, const control::ClusterState& state, const control::GuaranteeBook& book)
-      : lock_(plane.agents->mutex), grades_(state, book, *plane.agents, agent_clock_ms()) {
-    plane.agents->versions.bring_to(state);
-  }
-  control::ClassGrade of(const control::Job& job) {
-    if (job.guarantee->isolation != scheduler::Isolation::within_class) return {};
-    return grades_.of(job);
-  }
-
- private:
-  std::unique_lock<std::mutex> lock_;
-  control::ClassGrades grades_;
-};
 
 Result<Response> list_guarantees(const Call& call) {
   const auto query = read_list_query(call);

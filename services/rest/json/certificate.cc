@@ -229,6 +229,21 @@ std::string write_certificate(const CertificateInput& input) {
   return out + "\n]}\n";
 }
 
+std::string with_agents(std::string certificate, const std::vector<CertifiedAgents>& agents) {
+  if (agents.empty()) return certificate;
+  certificate.resize(certificate.rfind('}'));
+  certificate += ",\n\"agents\":[";
+  JsonCommas jobs;
+  for (const CertifiedAgents& one : agents) {
+    jobs(certificate);
+    text(certificate += '{', "job", one.job, false);
+    number(certificate, "nodes", static_cast<std::int64_t>(one.nodes));
+    number(certificate, "lacking", static_cast<std::int64_t>(one.lacking));
+    certificate += '}';
+  }
+  return certificate + "]}\n";
+}
+
 std::string signed_certificate(std::string certificate, const SigningKey& key) {
   certificate.resize(certificate.rfind('}'));
   certificate += ",\n";
