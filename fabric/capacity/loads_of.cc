@@ -8,7 +8,6 @@
 
 #include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/pattern_routes.h"
-#include "fabric/capacity/single_load.h"
 #include "fabric/capacity/spread_load.h"
 
 namespace railweave::fabric {

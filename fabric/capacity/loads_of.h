@@ -18,6 +18,8 @@ struct PromisedLoad {
 
 // `loads` and `walker` are of the same view and tables.
 PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads, const PathWalker& walker);
+// Of one reservation by itself. Callers with many patterns keep a walker: making one is a pass over the fabric.
+PromisedLoad load_of_promise(const Reservation& reservation, HoseLoads& loads);
 
 struct SurvivingLoad {
   PromisedLoad worst;               // the largest load of each link, without a failure and after each one

@@ -4,7 +4,6 @@
 
 #include "fabric/base/rate_text.h"
 #include "fabric/capacity/lane_owners.h"
-#include "fabric/capacity/single_load.h"
 
 namespace railweave::scheduler {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/capacity/single_load.h"
 #include "fabric/routing/plane/mix.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "services/control/views/routing_cache.h"

@@ -5,7 +5,6 @@
 
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/reroute.h"
-#include "fabric/capacity/single_load.h"
 #include "services/control/views/job_ports.h"
 
 namespace railweave::control {
