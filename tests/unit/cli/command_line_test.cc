@@ -35,7 +35,7 @@ TEST(CommandLine, WithoutArgumentsIsHelp) {
 TEST(CommandLine, SaysWhatIsWrongInItsOwnWords) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> lines{
       {{"nonsense"}, "there is no command 'nonsense'; choose one of fabric, nodes"},
-      {{"nodes", "lost"}, "there is no command 'lost'; choose one of list, show, set, drain, undrain"},
+      {{"nodes", "lost"}, "there is no command 'lost'; choose one of list, show, set, budgets, drain, undrain"},
       {{"nodes", "list", "extra"}, "'extra' is one argument too many (see railweave nodes list --help)"},
       {{"nodes", "list", "--nonsense"}, "there is no option --nonsense"},
       {{"nodes", "list", "--limit"}, "--limit needs a value"},
