@@ -14,6 +14,7 @@
 
 #include "fabric/capacity/hose_frontier.h"
 #include "fabric/capacity/route_changes.h"
+#include "fabric/topology/fabric_view.h"
 
 namespace railweave::fabric {
 

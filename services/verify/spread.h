@@ -19,7 +19,7 @@ using PortParts = std::unordered_map<PortNumber, double>;
 class SpreadWalk {
  public:
   // how: "lmc" or "adaptive". Borrows all.
-  SpreadWalk(const Network& network, const Cabling& cabling, const Walker& walker, std::string how)
+  SpreadWalk(const Network& network, const Cabling& cabling, const Walker& walker, const std::string& how)
       : network_(network), cabling_(cabling), walker_(walker), is_adaptive_(how == "adaptive") {}
 
   // False: some packets do not arrive.

@@ -79,7 +79,7 @@ void update_vlarb(void* context, osm_physp_t* port, uint8_t number, ib_vl_arb_ta
     if (lanes == nullptr) return 0;
     const bool is_low = block_number < 2;
     for (std::size_t i = 0; i < length; ++i) {
-      const std::size_t at = block_number * IB_NUM_VL_ARB_ELEMENTS_IN_BLOCK + i;
+      const std::size_t at = std::size_t{block_number} * IB_NUM_VL_ARB_ELEMENTS_IN_BLOCK + i;
       const VlWeight entry = is_low && at < lanes->weights.size() ? lanes->weights[at] : VlWeight{};
       block->vl_entry[i].vl = entry.vl;
       block->vl_entry[i].weight = entry.weight;
