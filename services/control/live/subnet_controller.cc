@@ -293,6 +293,8 @@ void SubnetController::show_differences(const ClusterState& state) {
 Result<void> SubnetController::follow_state(const ClusterState& state) {
   Followed& f = *followed_;
   if (state.view_version != f.routes.wanted().view_version()) {
+    if (waits_for_ports(state)) return {};
+    waits_for_ports_us_.reset();
     const RepairCause cause{.text = "drains or link states changed", .start_us = context_.now()};
     if (auto done = f.routes.bring_to_wanted(state, cause); !done) return done;
   }
@@ -303,6 +305,25 @@ Result<void> SubnetController::follow_state(const ClusterState& state) {
   if (state.seq != seq_) f.routes.report_drains(state);
   seq_ = state.seq;
   return {};
+}
+
+bool SubnetController::waits_for_ports(const ClusterState& state) {
+  constexpr std::int64_t kMostUs = 1'000'000;
+  const WantedRoutes& wanted = followed_->routes.wanted();
+  const FabricView& before = wanted.view();
+  if (connection_.mode() != SubnetMode::direct || !followed_->qos.has_lanes() || !wanted.exist()) return false;
+  if (before.topology_ptr() != state.view.topology_ptr()) return false;
+  bool is_drain = false, is_failure = false;
+  state.view.for_each_touched_switch(
+      before, [&](fabric::SwitchId sw) { is_drain = is_drain || (state.view.drained(sw) && !before.drained(sw)); });
+  state.view.for_each_touched_link(before, [&](LinkId link) {
+    is_drain = is_drain || (state.view.drained(link) && !before.drained(link));
+    is_failure = is_failure || (!state.view.alive(link) && before.alive(link));
+  });
+  if (!is_drain || is_failure) return false;
+  if (!waits_for_ports_us_) waits_for_ports_us_ = context_.now();
+  const bool is_done = planned_seq_ == state.seq && !followed_->qos.is_due();
+  return !is_done && context_.now() - *waits_for_ports_us_ < kMostUs;
 }
 
 Result<void> SubnetController::use_idle_time(const ClusterState& state) {
@@ -345,6 +366,7 @@ Result<void> SubnetController::keep_qos(const ClusterState& state) {
   // Lanes of routes that are not to be written are not written either.
   if (wanted.lanes_used() > 1 && !f.routes.are_cleared()) return {};
   f.qos.plan(state, {.input = wanted.base()->input, .routing = wanted.routing(), .version = wanted.version()});
+  planned_seq_ = state.seq;
   if (!is_direct && !f.qos.opensm_writes()) return {};
   return f.qos.write_some([this](Guid device) { return watch_.silent().contains(device); });
 }

@@ -93,6 +93,9 @@ class SubnetController {
   Result<void> round(const ClusterState& state, std::chrono::milliseconds wait);
   Result<void> listen(const ClusterState& state, std::chrono::milliseconds wait);
   Result<void> follow_state(const ClusterState& state);
+  // Routes that a drain asks for wait, for at most a second, until ports have the tables of the state: what a job is no
+  // longer covered for opens its lane to links that its packets have not come by.
+  [[nodiscard]] bool waits_for_ports(const ClusterState& state);
   Result<void> use_idle_time(const ClusterState& state);
   Result<void> keep_qos(const ClusterState& state);
   Result<void> poll_counters(const ClusterState& state);
@@ -132,7 +135,9 @@ class SubnetController {
   std::uint64_t seq_ = kNoSeq;  // of the state whose drains were looked at
   bool is_blind_ = false;       // nothing is known of the subnet, though the connection is open
   std::int64_t ports_checked_us_ = 0, phase_shown_us_ = 0;
-  mutable std::mutex health_mutex_;  // guards health_
+  std::uint64_t planned_seq_ = kNoSeq;              // of the state that ports were last planned for
+  std::optional<std::int64_t> waits_for_ports_us_;  // since when
+  mutable std::mutex health_mutex_;                 // guards health_
   std::shared_ptr<SubnetHealth> health_;
 };
 

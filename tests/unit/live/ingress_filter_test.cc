@@ -19,10 +19,11 @@ class IngressFilterTest : public SubnetQosTest {
       return ReservedLoads{&book_.ledger(), book_.version()};
     };
   }
-  void contract(const std::string& tenant, scheduler::Isolation isolation) {
+  void contract(const std::string& tenant, scheduler::Isolation isolation, bool survives = false) {
     must(PutTenant{{.name = tenant}, {}});
     scheduler::Contract terms{.tenant = tenant, .guaranteed = RateMbps(1'000)};
     terms.isolation = isolation;
+    terms.survives_link_failure = survives;
     must(PutContract{terms, {}});
   }
   // Places a job and notes the level that its ranks are told; none where there is no room.
@@ -92,6 +93,35 @@ class IngressFilterTest : public SubnetQosTest {
       return std::ranges::any_of(job->placement.gpu_of_rank,
                                  [&](fabric::GpuId gpu) { return topology_->host(gpu) == host; });
     });
+  }
+  // Pairs of the job's hosts between which its packets are lost or discarded, by what switches hold now.
+  [[nodiscard]] std::size_t dropped_pairs(const Job& job) {
+    const auto& t = *topology_;
+    const auto routes = routes_.at(*loop_->state());
+    const std::vector<fabric::SwitchId> all(t.switches().begin(), t.switches().end());
+    const auto readings = switches_->read_tables(t, all, top_lid((*routes)->scope()));
+    const auto tables = with_readings((*routes)->routing, *readings).tables;
+    const fabric::PathWalker walker(fabric::FabricView(topology_), tables);
+    std::set<fabric::PortId> ports;
+    for (const auto gpu : job.placement.gpu_of_rank) {
+      for (const auto& nic : loop_->state()->placement_fabric->gpu_nics().nics(gpu)) ports.insert(nic.port);
+    }
+    std::size_t dropped = 0;
+    for (const auto from : ports) {
+      for (const auto to : ports) {
+        std::vector<fabric::DirectedLink> path;
+        if (from == to) continue;
+        bool passes = walker.append({from, to}, path);
+        for (std::size_t hop = 1; hop < path.size(); ++hop) {
+          const auto in = t.peer(fabric::out_port_of(t, path[hop - 1])), out = fabric::out_port_of(t, path[hop]);
+          const auto held = read({t.guid(t.switch_of(out)), static_cast<std::uint8_t>(t.number(out))});
+          passes =
+              passes && held.sl_to_vl_from(static_cast<unsigned>(t.number(in)))[level_of(job)] != fabric::kDropLane;
+        }
+        dropped += passes ? 0 : 1;
+      }
+    }
+    return dropped;
   }
   GuaranteeBook book_;
   std::map<JobId, std::set<unsigned>> told_;
@@ -166,6 +196,41 @@ TEST_F(IngressFilterTest, RunningRanksAreNotCutOffByANewContract) {
   ASSERT_EQ(status()->qos->lanes.size(), 1U);
   EXPECT_EQ(status()->qos->lanes[0].other_sender, "");
   expect_filtered("in the end");
+}
+
+// A lane is closed to links where its owner is not after any one failure. A drain of a switch changes routes beyond that: not
+// one of the job's packets is dropped meanwhile, after whichever write they are walked.
+TEST_F(IngressFilterTest, DrainsOfSwitchesDropNoPackets) {
+  start_live({.hosts_per_leaf = 1, .leaves_per_pod = 4, .spines_per_pod = 4, .leaf_cables = 2, .gpus_per_host = 4});
+  contract("red", scheduler::Isolation::lane, true);
+  settle();
+  const JobId id = start("red", 6);
+  settle_ports();
+  const auto& t = *topology_;
+  const JobPtr job = loop_->state()->jobs.find(id);
+  ASSERT_TRUE(job && job->guarantee && job->guarantee->covered);
+  ASSERT_EQ(dropped_pairs(*job), 0U);
+  std::size_t changed_ports = 0, looks = 0;
+  std::string doing;
+  written_ = [&] {
+    ++looks;
+    EXPECT_EQ(dropped_pairs(*job), 0U) << doing;
+  };
+  for (const auto sw : t.switches()) {
+    if (t.tier(sw) == 0) continue;
+    const DrainTarget spine{DrainKind::network_switch, std::string(t.name(sw))};
+    const auto writes = switches_->table_writes().size();
+    doing = "drain of " + spine.id;
+    must(RequestDrain{spine, {}, true, {}, loop_->state()->view_version});
+    settle_ports();
+    changed_ports += switches_->table_writes().size() - writes;
+    doing = spine.id + " is back";
+    must(ClearDrain{spine, {}});
+    settle_ports();
+  }
+  written_ = nullptr;
+  EXPECT_GT(changed_ports, 5U);
+  EXPECT_GT(looks, 20U);
 }
 
 // Also where nothing is filtered any more, and where the classes are fewer than they were.

@@ -1,6 +1,7 @@
 // A SubnetController on a simulated subnet and a real control loop, stepped by hand on a clock of its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,9 +18,10 @@ namespace railweave::control {
 // The driver outlives connections, as the fabric does.
 class SharedDriver final : public fabric::FabricDriver {
  public:
-  // reads: how many switches each reading of tables was about.
-  SharedDriver(std::shared_ptr<fabric::SimulatedDriver> driver, std::vector<std::size_t>& reads)
-      : driver_(std::move(driver)), reads_(reads) {}
+  // reads: how many switches each reading of tables was about. written: called after every call that writes.
+  SharedDriver(std::shared_ptr<fabric::SimulatedDriver> driver, std::vector<std::size_t>& reads,
+               const std::function<void()>& written)
+      : driver_(std::move(driver)), reads_(reads), written_(written) {}
   Result<fabric::DiscoveredFabric> discover(bool everything) override { return driver_->discover(everything); }
   Result<fabric::Sweep> sweep(bool everything) override { return driver_->sweep(everything); }
   Result<std::optional<fabric::Sweep>> recheck(std::span<const Guid> switches) override {
@@ -51,14 +53,18 @@ class SharedDriver final : public fabric::FabricDriver {
   }
   Result<fabric::ProgramReport> program(const fabric::Topology& topology,
                                         const fabric::ForwardingDelta& delta) override {
-    return driver_->program(topology, delta);
+    auto report = driver_->program(topology, delta);
+    if (written_) written_();
+    return report;
   }
   Result<void> may_write() override { return driver_->may_write(); }
   Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid) override {
     return driver_->bring_up(lids, sm_lid);
   }
   Result<fabric::PortTablesReport> program_ports(std::span<const fabric::PortTables> wanted) override {
-    return driver_->program_ports(wanted);
+    auto report = driver_->program_ports(wanted);
+    if (written_) written_();
+    return report;
   }
   Result<std::vector<fabric::PortTablesReading>> read_port_tables(std::span<const fabric::PortRef> ports) override {
     return driver_->read_port_tables(ports);
@@ -70,6 +76,7 @@ class SharedDriver final : public fabric::FabricDriver {
  private:
   std::shared_ptr<fabric::SimulatedDriver> driver_;
   std::vector<std::size_t>& reads_;
+  const std::function<void()>& written_;
 };
 
 class LiveTest : public ControlTest {
@@ -91,7 +98,7 @@ class LiveTest : public ControlTest {
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
                               if (refused_) return std::unexpected(*refused_);
-                              return std::make_unique<SharedDriver>(switches_, table_reads_);
+                              return std::make_unique<SharedDriver>(switches_, table_reads_, written_);
                             },
                             .monotonic_us = [this] { return now_us_ += 10; },
                             .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
@@ -170,6 +177,7 @@ class LiveTest : public ControlTest {
 
   fabric::TopologyPtr topology_;
   std::shared_ptr<fabric::SimulatedDriver> switches_;
+  std::function<void()> written_;  // after every call that writes to switches
   RoutingCache routes_;
   std::unique_ptr<SubnetController> controller_;
   std::vector<std::size_t> table_reads_;
