@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -205,11 +206,24 @@ def leaves_while_it_is_computed(service):
         return int(next(line for line in service.ask("GET", "/metrics")[2].splitlines()
                         if line.startswith("railweave_http_abandoned_total")).split()[1])
 
+    link = service.ask("GET", "/v1/links?limit=1")[2]["items"][0]["id"]
+
+    def outdate(attempt):
+        """What is computed of routes is kept until they change."""
+        verb = "undrain" if attempt % 2 else "drain"
+        status = service.ask("POST", f"/v1/links/{urllib.parse.quote(link)}/{verb}", {"force": True} if verb == "drain" else {})[0]
+        assert status in (200, 201, 204), status
+
+    def seconds(attempt):
+        outdate(attempt)
+        began = time.monotonic()
+        assert service.ask("GET", "/v1/guarantees/certificate")[0] == 200
+        return time.monotonic() - began
+
     before = abandoned()
-    began = time.monotonic()
-    assert service.ask("GET", "/v1/guarantees/certificate")[0] == 200
-    whole = time.monotonic() - began
-    for _ in range(20):
+    whole = min(seconds(attempt) for attempt in range(4))
+    for attempt in range(20):
+        outdate(attempt)
         tls = service.trusted().wrap_socket(socket.create_connection(("127.0.0.1", service.port), timeout=20), server_hostname="localhost")
         tls.sendall(f"GET /v1/guarantees/certificate HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {service.token}"
                     "\r\n\r\n".encode())
