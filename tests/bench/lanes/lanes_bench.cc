@@ -1,7 +1,6 @@
 // How many lanes jobs of their own need while jobs come and go at 95 % fill, by how jobs are placed: the lowest colour that no
 // other job has on any directed link of the job's routes (fabric/capacity/lane_owners.h, here without its limit of 16); and
-// beside it, as if a job that spans leaves had all uplinks of its leaves, whichever routes there are. And what
-// a hose over all adapters can be sold per port on single paths, beside what it could be if packets were spread over all uplinks.
+// beside it, as if a job that spans leaves had all uplinks of its leaves, whichever routes there are.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -307,52 +306,6 @@ void lanes_of_50_tenants(benchmark::State& state) {
   }
 }
 BENCHMARK(lanes_of_50_tenants)->ArgName("scattered")->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kSecond);
-
-// Of a port's rate, what a hose over all adapters of the fabric can be guaranteed: on the routes there are, and if every
-// leaf spread what it sends evenly over all of its uplinks.
-void hose_sold(benchmark::State& state) {
-  const Site& site = site_of(static_cast<Kind>(state.range(0)));
-  const fabric::Topology& t = *site.topology;
-  for (auto _ : state) {
-    constexpr std::int64_t kUnit = 1'000;
-    std::map<fabric::PlaneId, std::vector<fabric::HosePort>> planes;
-    std::map<fabric::SwitchId, std::int64_t> down, up;  // Mb/s of a leaf's ports
-    double port_mbps = 0;
-    for (const auto port : t.hca_ports()) {
-      if (!t.peer(port) || !t.is_switch_port(t.peer(port))) continue;
-      const auto leaf = t.switch_of(t.peer(port));
-      planes[site.scope->plane_of(leaf)].push_back({port, kUnit, kUnit});
-      port_mbps = static_cast<double>(t.rate(t.link(port)).value());
-      down[leaf] += t.rate(t.link(port)).value();
-    }
-    for (const auto& [leaf, mbps] : down) {
-      for (const auto port : t.ports(leaf)) {
-        if (t.peer(port) && t.is_switch_port(t.peer(port))) up[leaf] += t.rate(t.link(port)).value();
-      }
-    }
-    fabric::HoseLoads hoses(fabric::FabricView(site.topology), site.routing.tables);
-    const auto capacity = fabric::whole_capacities_mbps(fabric::FabricView(site.topology));
-    double single = port_mbps;
-    for (const auto& [plane, ports] : planes) {
-      for (const auto& one : hoses.load(ports).loads) {
-        single = std::min(single, static_cast<double>(capacity[one.link]) * kUnit / static_cast<double>(one.mbps));
-      }
-    }
-    double spread = port_mbps;
-    for (const auto& [leaf, mbps] : down) {
-      if (up[leaf] > 0)
-        spread = std::min(spread, port_mbps * static_cast<double>(up[leaf]) / static_cast<double>(mbps));
-    }
-    state.counters["port_gbps"] = port_mbps / 1'000;
-    state.counters["single_gbps"] = 0.95 * single / 1'000;
-    state.counters["spread_gbps"] = 0.95 * spread / 1'000;
-  }
-}
-BENCHMARK(hose_sold)
-    ->ArgName("fabric")
-    ->DenseRange(hosts_1024_2_tiers, hosts_2048_3_tiers)
-    ->Iterations(1)
-    ->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace railweave::control
