@@ -258,7 +258,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("node")
     parser.add_argument("--server", required=True, help="http://..., https://... or unix:/path")
-    parser.add_argument("--token-file", help="a token of role operator")
+    parser.add_argument("--token-file", help="a token of role agent, of this node")
     parser.add_argument("--interface", action="append", required=True, metavar="DEVICE=INTERFACE")
     parser.add_argument("--names", required=True, help="addresses by NODE/DEVICE, JSON")
     parser.add_argument("--listen", required=True, help="address for the other agents")

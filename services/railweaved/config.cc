@@ -166,11 +166,11 @@ Result<void> set_authentication(Config& config, const std::string& name, const s
 }
 
 std::optional<control::Role> role_of(ConfigFile& entry, const std::string& name) {
-  for (const auto role :
-       {control::Role::viewer, control::Role::member, control::Role::fabric_operator, control::Role::administrator}) {
+  for (const auto role : {control::Role::viewer, control::Role::member, control::Role::fabric_operator,
+                          control::Role::administrator, control::Role::agent}) {
     if (control::role_name(role) == name) return role;
   }
-  entry.refuse("config.badRole", "there is no role '" + name + "'", "viewer, member, operator or administrator");
+  entry.refuse("config.badRole", "there is no role '" + name + "'", "viewer, member, operator, administrator or agent");
   return std::nullopt;
 }
 
@@ -180,12 +180,17 @@ void read_certificate(ConfigFile& entry, AccessConfig& access) {
   entry.read("name", account.name);
   entry.read("role", role);
   entry.read("tenant", account.tenant);
+  entry.read("node", account.node);
   account.role = role_of(entry, role).value_or(control::Role::viewer);
   if (account.name.empty())
     entry.refuse("config.certificate", "an [[access.certificate]] has no name", "name = \"agent.example\"");
   if ((account.role == control::Role::member) == account.tenant.empty()) {
     entry.refuse("config.certificate",
                  "'" + account.name + "' needs a tenant if it is a member, and must have none otherwise", {});
+  }
+  if ((account.role == control::Role::agent) == account.node.empty()) {
+    entry.refuse("config.certificate",
+                 "'" + account.name + "' needs a node if it is an agent, and must have none otherwise", {});
   }
   access.certificates.push_back(std::move(account));
 }
@@ -234,7 +239,9 @@ void read_oidc(ConfigFile& entry, AccessConfig& access) {
   }
   entry.read_texts("roles", roles);
   for (const auto& [said, name] : roles) {
-    if (const auto role = role_of(entry, name)) oidc.rules.roles[said] = *role;
+    const auto role = role_of(entry, name);
+    if (role == control::Role::agent) entry.refuse("config.oidc", "people are no agents: '" + said + "'", {});
+    if (role) oidc.rules.roles[said] = *role;
   }
   if (oidc.rules.issuer.empty() || oidc.rules.audience.empty() || oidc.keys.empty() || oidc.rules.roles.empty()) {
     entry.refuse("config.oidc", "[access.oidc] needs issuer, audience, keys and [access.oidc.roles]",

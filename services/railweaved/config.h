@@ -27,7 +27,7 @@ struct SubnetConfig {
   std::uint64_t counter_seconds = 10;  // between readings of a port's counters
   std::uint64_t window = 32;           // management datagrams in flight, at most 64
   bool use_swapped_cables = true;      // cables that were exchanged are used as they are; else only reported
-  control::IngressFiltering ingress_filter = control::IngressFiltering::lanes;
+  control::IngressFiltering ingress_filter = control::IngressFiltering::isolation;
 };
 
 // Live subnets, and what is kept of their counters (fabric/health/counter_archive.h).

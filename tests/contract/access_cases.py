@@ -9,7 +9,8 @@ from job_cases import job
 from session import Session, until_deadline
 from small_fabric import fabric
 
-ROLES = ("viewer", "member", "operator", "administrator")
+ROLES = ("viewer", "member", "operator", "agent", "administrator")
+OF = {"member": {"tenant": "a"}, "agent": {"node": "node-1"}}
 SECRET = "A" * 43
 
 
@@ -34,14 +35,14 @@ def first_token(service):
 
 
 def callers(service, contract):
-    """One of each role; the member is of tenant a."""
+    """One of each role; the member is of tenant a, the agent of node-1."""
     admin = Caller(service, contract, first_token(service))
     admin.call("putTopology", 200, body=fabric())
     for tenant in ("a", "b"):
         admin.call("putTenant", 200, path={"name": tenant}, body={})
     made = {"administrator": admin}
-    for role in ROLES[:3]:
-        body = {"name": f"some-{role}", "role": role, **({"tenant": "a"} if role == "member" else {})}
+    for role in ROLES[:-1]:
+        body = {"name": f"some-{role}", "role": role, **OF.get(role, {})}
         token = admin.call("issueToken", 201, body=body).json
         assert token["issuedBy"] == "administrator" and token["state"] == "valid", token
         made[role] = Caller(service, contract, token["token"])
@@ -118,7 +119,7 @@ def bad_tokens(service, contract):
     # The scheme's case does not matter, and blanks before the token are none of it.
     stranger.call("getCaller", 200, headers={"Authorization": f"bearer   {admin.token}"})
     assert admin.call("getCaller", 200).json == {"name": "administrator", "role": "administrator", "tenant": None,
-                                                 "authentication": "token"}
+                                                 "node": None, "authentication": "token"}
     # What is not a resource is not one to stranger either, and bodies of strangers are not read.
     assert stranger.exchange("GET", "/v1/nothing", {}, None).status == 404
     assert stranger.exchange("PUT", "/v1/fabric/topology", {"Content-Length": "268435456"}, None).status == 401
@@ -168,7 +169,8 @@ def tokens_end(service, contract):
     again.call("getCaller", 200)
     assert not (service.folder / "store.db.admin-token").exists()
     again.call("issueToken", 404, "tenants.notFound", body={"name": "m", "role": "member", "tenant": "absent"})
-    for body in ({"name": "m", "role": "member"}, {"name": "v", "role": "viewer", "tenant": "a"}, {"name": "a b", "role": "viewer"},
+    for body in ({"name": "m", "role": "member"}, {"name": "g", "role": "agent"}, {"name": "g", "role": "agent", "node": "n" * 256},
+                 {"name": "v", "role": "viewer", "node": "node-1"}, {"name": "g", "role": "agent", "node": "node-1", "tenant": "a"}, {"name": "v", "role": "viewer", "tenant": "a"}, {"name": "a b", "role": "viewer"},
                  {"name": "", "role": "viewer"}, {"name": "x", "role": "king"}, {"name": "x", "role": "viewer", "expiresAt": "soon"}):
         again.call("issueToken", 400, "body.invalidField", body=body)
     again.call("issueToken", 400, "body.missingField", body={"role": "viewer"})
@@ -259,6 +261,30 @@ def too_many_requests(service, contract):
     admin.call("getCaller", 200)
 
 
+def agents_have_one_node(service, contract):
+    """What a node's root may take from its disk lets it report of that node, and nothing else."""
+    by_role = callers(service, contract)
+    agent, operator = by_role["agent"], by_role["operator"]
+    assert agent.call("getCaller", 200).json == {"name": "some-agent", "role": "agent", "tenant": None, "node": "node-1", "authentication": "token"}
+    listed = {token["name"]: token for token in by_role["administrator"].call("listTokens", 200).json["items"]}
+    assert listed["some-agent"]["node"] == "node-1" and listed["some-operator"]["node"] is None, listed
+    own = agent.call("getNodeBudgets", 200, path={"id": "node-1"}).json
+    report = {"term": own["term"], "version": own["version"], "ports": []}
+    assert agent.call("reportNodeBudgets", 200, path={"id": "node-1"}, body=report).json["version"] == own["version"]
+    assert agent.call("getNodeBudgetReport", 200, path={"id": "node-1"}).json["agoSeconds"] is not None
+    for other in ("node-2", "node-9", "nowhere"):
+        agent.call("getNodeBudgets", 404, "nodes.notFound", path={"id": other})
+        agent.call("getNodeBudgetReport", 404, "nodes.notFound", path={"id": other})
+        agent.call("reportNodeBudgets", 404, "nodes.notFound", path={"id": other}, body=report)
+    assert operator.call("getNodeBudgetReport", 200, path={"id": "node-2"}).json["version"] is None
+    for name in ("listJobs", "getMetrics", "listEvents", "listNodes"):
+        assert "is the agent of node node-1" in agent.call(name, 403, "auth.forbidden").json["detail"]
+    # The node need not be there yet.
+    body = {"name": "later", "role": "agent", "node": "node-9"}
+    later = Caller(service, contract, by_role["administrator"].call("issueToken", 201, body=body).json["token"])
+    later.call("getNodeBudgets", 404, "nodes.notFound", path={"id": "node-9"})
+
+
 def audit_trail(service, contract):
     by_role = callers(service, contract)
     admin, member, operator = by_role["administrator"], by_role["member"], by_role["operator"]
@@ -321,4 +347,5 @@ def audit_trail(service, contract):
     assert again[:len(every)] == every
 
 
-CASES = [audit_trail, too_many_requests, every_operation_and_role, bad_tokens, tokens_end, members_see_their_own]
+CASES = [audit_trail, too_many_requests, every_operation_and_role, bad_tokens, tokens_end, members_see_their_own,
+         agents_have_one_node]

@@ -7,7 +7,7 @@ import re
 import jsonschema
 import yaml
 
-ROLES = {"viewer", "member", "operator", "administrator"}
+ROLES = {"viewer", "member", "operator", "administrator", "agent"}
 METHODS = ("get", "put", "post", "delete", "patch")
 
 # Keys an object of the document may have, and those it must have (marked *).

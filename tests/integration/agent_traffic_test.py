@@ -33,15 +33,16 @@ WITH_JOBS = ("n1", "n2", "n3", "n4")
 
 
 class Agents:
-    def __init__(self, network, folder, names, socket, script):
+    def __init__(self, network, folder, names, socket, script, tokens):
         self.network, self.folder, self.names, self.socket, self.script = network, folder, names, socket, script
+        self.tokens = tokens  # of each node, in a file of its own
         self.processes = {}
 
     def start(self, node):
         log = open(self.folder / f"agent-{node}.log", "ab")
         self.processes[node] = self.network.start(
             node, "sh", "-c", 'exec "$@" 2>&1', "agent", sys.executable, "-u", str(self.script / "railweave_agent.py"), node, "--server", f"unix:{self.socket}",
-            "--interface", f"eth0={HOSTS[node]}", "--names", str(self.names), "--listen", ADDRESS[node], "--dscp", str(MANAGEMENT), output=log)
+            "--token-file", str(self.tokens[node]), "--interface", f"eth0={HOSTS[node]}", "--names", str(self.names), "--listen", ADDRESS[node], "--dscp", str(MANAGEMENT), output=log)
 
     def kill(self, node):
         self.processes[node].kill()
@@ -83,7 +84,7 @@ def rates(node, seconds):
 
 
 def scenario(binaries, agent_folder, folder, network, service, socket):
-    fabric = Fabric(binaries, service, folder)
+    fabric = Fabric(binaries, service, folder, (service.folder / "store.db.admin-token").read_text().strip())
     fabric.accept()
     fabric.ask("PUT", "/v1/tenants/blue", {})
     fabric.ask("PUT", "/v1/contracts/blue", {"guaranteedGbps": GUARANTEE / 1000, "maxGbps": GUARANTEE / 1000, "classes": ["all-reduce"],
@@ -105,7 +106,10 @@ def scenario(binaries, agent_folder, folder, network, service, socket):
     print(f"beside A far above its maximum, without agents, UDP: {without:.1f} Mb/s")
     assert without < GUARANTEE * KEPT, "B keeps its guarantee without agents: nothing is proven"
 
-    agents = Agents(network, folder, names, socket, agent_folder)
+    tokens = {node: folder / f"{node}.token" for node in HOSTS}
+    for node, file in tokens.items():
+        fabric.cli("tokens", "issue", f"agent-{node}", "--role", "agent", "--node", node, "--token-file", str(file))
+    agents = Agents(network, folder, names, socket, agent_folder, tokens)
     for node in WITH_JOBS:
         agents.start(node)
     try:
@@ -174,7 +178,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="railweave-agents-") as folder, Network() as network:
         network.build()
         socket = Path(folder) / "railweaved.sock"
-        with Service(binaries / "railweaved") as service:
+        with Service(binaries / "railweaved", authentication="tokens") as service:
             service.start("--socket", str(socket))
             scenario(binaries, agent_folder, Path(folder), network, service, socket)
     left = [line for line in lanes.run("ip", "netns", "list").stdout.split() if line.startswith(lanes.PREFIX)]

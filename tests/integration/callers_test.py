@@ -48,7 +48,7 @@ def unix_socket():
             issued = service.request("POST", "/v1/tokens", {"name": "wall", "role": "viewer"}, connection=AtSocket(path))
             assert issued[0] == 201, issued
             status, _, who = service.request("GET", "/v1/whoami", connection=AtSocket(path))
-            assert (status, who) == (200, {"name": own, "role": "administrator", "tenant": None, "authentication": "socket"}), who
+            assert (status, who) == (200, {"name": own, "role": "administrator", "tenant": None, "node": None, "authentication": "socket"}), who
             # A token goes before what the connection says, also a wrong one.
             shown = {"Authorization": "Bearer " + issued[2]["token"]}
             assert service.request("GET", "/v1/whoami", headers=shown, connection=AtSocket(path))[2]["role"] == "viewer"
@@ -118,6 +118,7 @@ def certificates():
         clients, strangers = Authority(folder, "clients"), Authority(folder, "strangers")
         agent = clients.issue("agent", "not-this", "DNS:elsewhere.example,DNS:agent-7.cluster.example")
         plain = clients.issue("plain", "plain-agent")
+        of_node = clients.issue("node", "node-7.cluster.example")
         of_tenant = clients.issue("tenant", "x", "URI:spiffe://cluster/research")
         config = f'''tls_client_ca = "{folder}/clients.pem"
 [[access.certificate]]
@@ -131,6 +132,10 @@ name = "spiffe://cluster/research"
 role = "member"
 tenant = "research"
 [[access.certificate]]
+name = "node-7.cluster.example"
+role = "agent"
+node = "node-7"
+[[access.certificate]]
 name = "not-this"
 role = "administrator"
 '''
@@ -143,6 +148,9 @@ role = "administrator"
 
             assert who(agent) == (200, "agent-7.cluster.example", "operator", "certificate"), who(agent)
             assert who(plain) == (200, "plain-agent", "viewer", "certificate"), who(plain)
+            assert who(of_node) == (200, "node-7.cluster.example", "agent", "certificate"), who(of_node)
+            assert service.ask("GET", "/v1/whoami", shown=of_node)[2]["node"] == "node-7"
+            assert service.ask("GET", "/v1/jobs", shown=of_node)[0] == 403
             assert who() == (401, "auth.missing")
             assert who(token=service.token)[1:] == ("administrator", "administrator", "token")
             assert who(plain, service.token)[2] == "administrator" and who(agent, "rw_wrong") == (401, "auth.invalid")
@@ -187,6 +195,7 @@ role = "administrator"
                            (f'tls_client_ca = "{folder}/absent.pem"\n', "authorities of clients cannot be read"),
                            (f'tls_client_ca = "{folder}/clients.pem"\n[[access.certificate]]\nname = "a"\nrole = "king"\n', "no role 'king'"),
                            (f'tls_client_ca = "{folder}/clients.pem"\n[[access.certificate]]\nname = "a"\nrole = "member"\n', "needs a tenant"),
+                           (f'tls_client_ca = "{folder}/clients.pem"\n[[access.certificate]]\nname = "a"\nrole = "agent"\n', "needs a node"),
                            (f'tls_client_ca = "{folder}/clients.pem"\n[[access.certificate]]\nrole = "viewer"\n', "has no name")):
             (folder / "bad.toml").write_text(f'tls_certificate = "{folder}/server.pem"\ntls_key = "{folder}/server.key"\n{lines}')
             done = subprocess.run([BIN / "railweaved", "--config", folder / "bad.toml", "--listen", "127.0.0.1:0", "--store", folder / "bad.db"],

@@ -145,17 +145,19 @@ class Network:
 class Fabric:
     """What Railweave plans, and the switches that have it."""
 
-    def __init__(self, binaries, service, folder):
+    def __init__(self, binaries, service, folder, token=None):
+        self.headers = {"Authorization": f"Bearer {token}"} if token else None
+        self.environment = {**os.environ, **({"RAILWEAVE_TOKEN": token} if token else {})}
         self.railweave, self.url = str(binaries / "railweave"), f"http://127.0.0.1:{service.port}"
         self.service, self.folder = service, folder
 
     def ask(self, method, path, body=None):
-        status, _, answer = self.service.request(method, path, body)
+        status, _, answer = self.service.request(method, path, body, self.headers)
         assert status in (200, 201), (method, path, status, answer)
         return answer
 
     def cli(self, *arguments):
-        return run(self.railweave, "--server", self.url, *arguments).stdout
+        return run(self.railweave, "--server", self.url, *arguments, env=self.environment).stdout
 
     def accept(self):
         (self.folder / "fabric.json").write_text(json.dumps(fabric()))

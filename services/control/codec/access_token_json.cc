@@ -15,14 +15,16 @@ using control::Role;
 using control::TokenIssued;
 using control::TokenRevoked;
 
-constexpr Names<Role, 4> kRoles{{{role_name(Role::viewer), Role::viewer},
+constexpr Names<Role, 5> kRoles{{{role_name(Role::viewer), Role::viewer},
                                  {role_name(Role::member), Role::member},
                                  {role_name(Role::fabric_operator), Role::fabric_operator},
-                                 {role_name(Role::administrator), Role::administrator}}};
+                                 {role_name(Role::administrator), Role::administrator},
+                                 {role_name(Role::agent), Role::agent}}};
 constexpr std::tuple kIssuedFields{required_field("id", &AccessToken::id),
                                    field("name", &AccessToken::name),
                                    required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),
                                    optional_field("tenant", &AccessToken::tenant),
+                                   optional_field("node", &AccessToken::node),
                                    required_field("sha256", &AccessToken::sha256),
                                    optional_field("expiresUs", &AccessToken::expires_us)};
 // Those that apply() takes from the event, beside the others in a snapshot.

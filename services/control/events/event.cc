@@ -53,7 +53,8 @@ struct MakeHeading {
     const auto& token = event.token;
     return {"token.issued", "token", token.id, EventSeverity::info,
             "token of " + token.name + " issued, " + std::string(role_name(token.role)) +
-                (token.tenant.empty() ? "" : " of tenant " + token.tenant)};
+                (token.tenant.empty() ? "" : " of tenant " + token.tenant) +
+                (token.node.empty() ? "" : " of node " + token.node)};
   }
   EventHeading operator()(const TokenRevoked& event) const {
     return {"token.revoked", "token", event.id, EventSeverity::info, "token of " + event.name + " revoked"};

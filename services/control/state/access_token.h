@@ -16,11 +16,12 @@ enum class Role : std::uint8_t {
   member,           // of one tenant: its own jobs, limits and contract
   fabric_operator,  // a viewer that runs the cluster: fabric, drains, subnets, every tenant's jobs
   administrator,    // an operator that says who may do what: tokens, tenants, contracts, classes, the queue's rules
+  agent,            // of one node: its budgets, and what it reports of them
 };
 
-// "viewer", "member", "operator", "administrator"
+// "viewer", "member", "operator", "administrator", "agent"
 constexpr std::string_view role_name(Role role) {
-  constexpr std::array<std::string_view, 4> kNames{"viewer", "member", "operator", "administrator"};
+  constexpr std::array<std::string_view, 5> kNames{"viewer", "member", "operator", "administrator", "agent"};
   return kNames[static_cast<std::size_t>(role)];
 }
 
@@ -31,6 +32,7 @@ struct AccessToken {
   std::string name;  // whose it is, for people and as the actor of changes
   Role role = Role::viewer;
   std::string tenant;  // of members; else ""
+  std::string node;    // of agents, which need not be there yet; else ""
   std::string sha256;  // of the secret, hexadecimal
   std::string issued_by;
   std::int64_t issued_us = 0;   // unix, UTC

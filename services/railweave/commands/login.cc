@@ -60,6 +60,7 @@ std::string caller_text(const Json& caller) {
   const std::string role = text_of(caller, "role");
   std::string text = text_of(caller, "name") + ", " + role;
   if (field(caller, "tenant").is_string()) text += " of tenant " + text_of(caller, "tenant");
+  if (field(caller, "node").is_string()) text += " of node " + text_of(caller, "node");
   if (text_of(caller, "authentication") == "none") text += " (the service asks for no token)";
   return text;
 }

@@ -46,7 +46,8 @@ Known by_token(std::string_view text, const control::AccessTokenTable& tokens, s
   if (token.expired(now_us)) {
     return refuse("auth.expired", "the token of " + token.name + " has expired", "ask an administrator for another");
   }
-  return within_limit({token.name, token.role, token.tenant, token.id, token.expires_us}, token.id, limit);
+  return within_limit({token.name, token.role, token.tenant, token.id, token.expires_us, KnownBy::token, token.node},
+                      token.id, limit);
 }
 
 Known by_provider(Oidc& oidc, std::string_view text, const Peer& peer, std::int64_t now_us, RateLimit& limit) {
@@ -101,8 +102,9 @@ Known by_replica(const Headers& headers, const Peer& peer, const KnownCallers& k
   }
   const auto account = std::ranges::find(known.certificates, vouched->name, &CertificateAccount::name);
   if (account == known.certificates.end()) return unknown_certificate(vouched->name);
-  return within_limit({account->name, account->role, account->tenant, "certificate", 0, KnownBy::certificate},
-                      "certificate " + account->name, limit);
+  return within_limit(
+      {account->name, account->role, account->tenant, "certificate", 0, KnownBy::certificate, account->node},
+      "certificate " + account->name, limit);
 }
 
 Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t now_us, RateLimit& limit) {
@@ -125,7 +127,7 @@ Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t no
       return refuse("auth.expired", "the certificate of " + account->name + " has expired", "connect with a new one");
     }
     return within_limit({account->name, account->role, account->tenant, "certificate", peer.certificate_expires_us,
-                         KnownBy::certificate},
+                         KnownBy::certificate, account->node},
                         "certificate " + account->name, limit);
   }
   return refuse("auth.missing", "this service answers those who show a token",

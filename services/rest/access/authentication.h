@@ -24,6 +24,7 @@ struct CertificateAccount {
       name;  // a DNS name, an address of mail or a URI of the certificate; its common name where it has none of them
   control::Role role = control::Role::viewer;
   std::string tenant;  // of members
+  std::string node;    // of agents
 };
 
 // Who is known besides the owners of this service's tokens.

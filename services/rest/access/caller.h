@@ -22,12 +22,14 @@ struct Caller {
   std::string token;            // its id, or "socket", "certificate", "oidc"
   std::int64_t expires_us = 0;  // 0: never
   KnownBy known_by = KnownBy::token;
+  std::string node = {};  // of agents
 };
 
-// Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own.
+// Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own; an agent
+// likewise, for its node.
 struct Access {
   enum class Least : std::uint8_t { anyone, viewer, fabric_operator, administrator } least = Least::administrator;
-  bool members = false;
+  bool members = false, agents = false;
 
   [[nodiscard]] constexpr bool allows(control::Role role) const {
     switch (role) {
@@ -39,15 +41,20 @@ struct Access {
         return least <= Least::fabric_operator;
       case control::Role::administrator:
         return true;
+      case control::Role::agent:
+        return agents || least == Least::anyone;
     }
     return false;
   }
 };
-inline constexpr Access kAnyone{Access::Least::anyone, true};
+inline constexpr Access kAnyone{Access::Least::anyone, true, true};
 inline constexpr Access kViewers{Access::Least::viewer, false};
 inline constexpr Access kViewersAndMembers{Access::Least::viewer, true};
 inline constexpr Access kOperators{Access::Least::fabric_operator, false};
 inline constexpr Access kOperatorsAndMembers{Access::Least::fabric_operator, true};
+inline constexpr Access kEveryRole{Access::Least::viewer, true, true};
+inline constexpr Access kViewersAndAgents{Access::Least::viewer, false, true};
+inline constexpr Access kOperatorsAndAgents{Access::Least::fabric_operator, false, true};
 inline constexpr Access kAdministrators{Access::Least::administrator, false};
 
 // The tenant that a member is held to; null: the caller may see all of them.
@@ -58,6 +65,12 @@ inline const std::string* own_tenant(const Request& request) {
 inline bool may_see(const Request& request, std::string_view tenant) {
   const std::string* own = own_tenant(request);
   return own == nullptr || *own == tenant;
+}
+
+// The node that an agent is held to; null: the caller may see all of them.
+inline const std::string* own_node(const Request& request) {
+  const Caller* caller = request.caller.get();
+  return caller != nullptr && caller->role == control::Role::agent ? &caller->node : nullptr;
 }
 
 }  // namespace railweave::api

@@ -70,6 +70,8 @@ int rank(Role role) {
       return 2;
     case Role::administrator:
       return 3;
+    case Role::agent:
+      break;  // no person is one
   }
   return 0;
 }

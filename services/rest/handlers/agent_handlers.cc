@@ -12,6 +12,11 @@ namespace {
 
 Result<fabric::HostId> node_of(const Call& call, const control::ClusterState& state) {
   const std::string& name = call.request.param("id");
+  if (const std::string* own = own_node(call.request); own != nullptr && *own != name) {
+    return fail(ErrorKind::notFound, "nodes.notFound",
+                "there is no node '" + name + "' for the agent of node '" + *own + "'", {},
+                "each node's agent shows a token of its own");
+  }
   const auto host = state.topology().find_host(name);
   if (host) return host;
   return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + name + "'", {}, "GET /v1/nodes lists them");
@@ -78,9 +83,10 @@ Result<Response> put_report(const Call& call) {
 
 void add_agent_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true}, report{.compute = true, .body_limit_bytes = 8U << 20U};
-  routes.get("/v1/nodes/{id}/budgets", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_budgets);
-  routes.get("/v1/nodes/{id}/budgets/report", {.access = kViewers, .by = AnsweredBy::leader}, get_report);
-  routes.put("/v1/nodes/{id}/budgets/report", {.access = kOperators, .http = report}, put_report);
+  routes.get("/v1/nodes/{id}/budgets", {.access = kViewersAndAgents, .by = AnsweredBy::leader, .http = compute},
+             get_budgets);
+  routes.get("/v1/nodes/{id}/budgets/report", {.access = kViewersAndAgents, .by = AnsweredBy::leader}, get_report);
+  routes.put("/v1/nodes/{id}/budgets/report", {.access = kOperatorsAndAgents, .http = report}, put_report);
 }
 
 }  // namespace railweave::api

@@ -58,11 +58,13 @@ Response forbidden(const Caller& caller, const Access& access) {
   std::string others = access.least == Access::Least::viewer            ? "viewers, operators and administrators"
                        : access.least == Access::Least::fabric_operator ? "operators and administrators"
                                                                         : "administrators";
+  if (access.agents) others = "agents of nodes, " + others;
   if (access.members) others = "members of tenants, " + others;
   return problem_response(403, "auth.forbidden",
                           "this is for " + others + "; " + caller.name + " is " +
                               (caller.role == control::Role::viewer   ? "a viewer"
                                : caller.role == control::Role::member ? "a member of tenant " + caller.tenant
+                               : caller.role == control::Role::agent  ? "the agent of node " + caller.node
                                                                       : "an " + std::string(role_name(caller.role))),
                           "ask an administrator for a token of another role");
 }

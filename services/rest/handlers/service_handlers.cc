@@ -114,7 +114,7 @@ Result<Response> get_openapi(const Call& /*call*/) {
 void add_service_routes(RouteTable& routes, std::function<HttpMetrics()> http_metrics) {
   routes.get("/healthz", {.access = kAnyone, .any_query = true}, get_health);
   routes.get("/readyz", {.access = kAnyone, .any_query = true}, get_readiness);
-  routes.get("/v1/leader", {.access = kViewersAndMembers}, get_leader);
+  routes.get("/v1/leader", {.access = kEveryRole}, get_leader);
   routes.get("/metrics", {.access = kViewers, .query = {"links"}},
              [http_metrics = std::move(http_metrics)](const Call& call) { return get_metrics(http_metrics, call); });
   routes.get("/openapi.yaml", {.access = kAnyone, .any_query = true}, get_openapi);

@@ -40,22 +40,25 @@ Result<Submission> delete_token(const Call& call) {
 Result<Response> get_caller(const Call& call) {
   const Caller* caller = call.request.caller.get();
   if (caller == nullptr) {
-    return Response::json(write_caller(actor_of(call.request), control::Role::administrator, {}, "none"));
+    const control::AccessToken anyone{.name = actor_of(call.request), .role = control::Role::administrator};
+    return Response::json(write_caller(anyone, "none"));
   }
-  return Response::json(write_caller(caller->name, caller->role, caller->tenant, railweave::to_text(caller->known_by)));
+  const control::AccessToken as{
+      .name = caller->name, .role = caller->role, .tenant = caller->tenant, .node = caller->node};
+  return Response::json(write_caller(as, railweave::to_text(caller->known_by)));
 }
 
 }  // namespace
 
 void add_token_routes(RouteTable& routes) {
-  routes.get(
-      "/v1/tokens",
-      {.access = kAdministrators,
-       .page = PageLimits{.fields = {"expiresAt", "id", "issuedAt", "issuedBy", "name", "role", "state", "tenant"}}},
-      list_tokens);
+  routes.get("/v1/tokens",
+             {.access = kAdministrators,
+              .page = PageLimits{.fields = {"expiresAt", "id", "issuedAt", "issuedBy", "name", "node", "role", "state",
+                                            "tenant"}}},
+             list_tokens);
   routes.post("/v1/tokens", {.access = kAdministrators}, post_token);
   routes.del("/v1/tokens/{id}", {.access = kAdministrators}, delete_token);
-  routes.get("/v1/whoami", {.access = kViewersAndMembers}, get_caller);
+  routes.get("/v1/whoami", {.access = kEveryRole}, get_caller);
 }
 
 }  // namespace railweave::api

@@ -144,7 +144,8 @@ LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vecto
               "from ports of other hosts; written and read back."};
 }
 
-std::string class_statement(const Job& job, const control::ClassGrade& grade) {
+std::string class_statement(const Job& job, const control::ClassGrade& grade,
+                            const std::vector<control::SubnetStatusPtr>& written, bool is_missing) {
   if (job.guarantee->at_risk()) return "Nothing is isolated while the guarantee is at risk.";
   if (job.earlier_levels != 0) {
     return "Its ranks started with another service level than that of its class: it is isolated once they start again.";
@@ -153,11 +154,15 @@ std::string class_statement(const Job& job, const control::ClassGrade& grade) {
   for (const auto& node : grade.lacks) names += (names.empty() ? "" : ", ") + node;
   if (grade.lacking > grade.lacks.size()) names += ", ...";
   const std::string others = std::to_string(grade.neighbours) + " other " + (grade.neighbours == 1 ? "job" : "jobs");
+  const bool filtered =
+      !is_missing && std::ranges::all_of(written, [](const auto& status) { return status->qos->is_filtered; });
   if (grade.in_force) {
     return "Agents on its " + std::to_string(grade.hosts) +
            " hosts report that they limit what it sends and receives in its class to its guarantee" +
            (grade.neighbours == 0 ? "" : ", as do those of " + others + " of its class on its links") +
-           "; the rest is best effort. It rests on their word, and on no other host sending in the class.";
+           "; the rest is best effort. It rests on their word" +
+           (filtered ? "; switches drop the class from hosts without a job in it."
+                     : ", and on no other host sending in the class.");
   }
   return "Isolation inside the class is planned only: " + std::to_string(grade.lacking) +
          (grade.lacking == 1 ? " host has" : " hosts have") +
@@ -174,7 +179,7 @@ LaneGrade isolation_grade(const Job& job, const GuaranteeBook& book,
       return {};
     case scheduler::Isolation::within_class:
       return {in_class.in_force && !job.guarantee->at_risk() && job.earlier_levels == 0,
-              class_statement(job, in_class)};
+              class_statement(job, in_class, subnets, is_missing)};
     case scheduler::Isolation::lane:
       return lane_grade(job, book, subnets, is_missing, on_ethernet);
   }

@@ -12,13 +12,16 @@ namespace {
 using control::AccessToken;
 using control::Role;
 
-constexpr Names<Role, 4> kRoles{{{role_name(Role::viewer), Role::viewer},
+constexpr Names<Role, 5> kRoles{{{role_name(Role::viewer), Role::viewer},
                                  {role_name(Role::member), Role::member},
                                  {role_name(Role::fabric_operator), Role::fabric_operator},
-                                 {role_name(Role::administrator), Role::administrator}}};
+                                 {role_name(Role::administrator), Role::administrator},
+                                 {role_name(Role::agent), Role::agent}}};
 constexpr std::tuple kRequestFields{required_field("name", &AccessToken::name),
                                     required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),
-                                    field("tenant", &AccessToken::tenant)};
+                                    field("tenant", &AccessToken::tenant), field("node", &AccessToken::node)};
+
+constexpr std::size_t kMaxNodeName = 255;
 
 Out text_or_null(const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); }
 
@@ -48,6 +51,10 @@ Result<AccessToken> read_token_request(std::string_view body) {
     reader.set_error("tenant", token.tenant.empty() ? "a member is of a tenant" : "only members are of a tenant",
                      "a tenant goes with the role member, and with no other");
   }
+  if ((token.role == Role::agent) == token.node.empty() || token.node.size() > kMaxNodeName) {
+    reader.set_error("node", token.role == Role::agent ? "an agent is of a node" : "only agents are of a node",
+                     "a node's name goes with the role agent, and with no other");
+  }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return token;
 }
@@ -57,6 +64,7 @@ std::string write_token(const AccessToken& token, std::int64_t now_us, const std
             {"name", token.name},
             {"role", role_name(token.role)},
             {"tenant", text_or_null(token.tenant)},
+            {"node", text_or_null(token.node)},
             {"issuedBy", token.issued_by},
             {"issuedAt", time_text(token.issued_us)},
             {"expiresAt", token.expires_us == 0 ? Out(nullptr) : Out(time_text(token.expires_us))},
@@ -65,9 +73,12 @@ std::string write_token(const AccessToken& token, std::int64_t now_us, const std
   return dump(value);
 }
 
-std::string write_caller(std::string_view name, Role role, const std::string& tenant, std::string_view known_by) {
-  return dump(
-      Out{{"name", name}, {"role", role_name(role)}, {"tenant", text_or_null(tenant)}, {"authentication", known_by}});
+std::string write_caller(const AccessToken& as, std::string_view known_by) {
+  return dump(Out{{"name", as.name},
+                  {"role", role_name(as.role)},
+                  {"tenant", text_or_null(as.tenant)},
+                  {"node", text_or_null(as.node)},
+                  {"authentication", known_by}});
 }
 
 }  // namespace railweave::api

@@ -16,8 +16,7 @@ Result<control::AccessToken> read_token_request(std::string_view body);
 // text: the whole token, shown once; "" leaves it out.
 std::string write_token(const control::AccessToken& token, std::int64_t now_us, const std::string& text = {});
 
-// Who the caller is, and by what it is known: "token", "none".
-std::string write_caller(std::string_view name, control::Role role, const std::string& tenant,
-                         std::string_view known_by);
+// Who the caller is: the name, role, tenant and node of a token as it could have; and by what it is known: "token", "none".
+std::string write_caller(const control::AccessToken& as, std::string_view known_by);
 
 }  // namespace railweave::api

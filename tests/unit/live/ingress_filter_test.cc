@@ -263,22 +263,27 @@ TEST_F(IngressFilterTest, LevelsOfRunningRanksAreNotUnused) {
   EXPECT_TRUE(drops(6)) << "when they are gone";
 }
 
-TEST_F(IngressFilterTest, IsThereWhileAContractAsksForLanes) {
+TEST_F(IngressFilterTest, IsThereWhileAContractAsksForIsolation) {
   start_live(kTree);
   contract("blue", scheduler::Isolation::planned);
   settle();
   settle_ports();
   ASSERT_TRUE(status()->qos);
   EXPECT_FALSE(status()->qos->is_filtered);
-  contract("red", scheduler::Isolation::lane);
-  settle_ports();
-  expect_filtered("with a contract for lanes");
-  must(RemoveContract{"red", {}});
-  settle_ports();
-  EXPECT_FALSE(status()->qos->is_filtered);
-  for (const Place& at : cabled_ports()) {
-    const auto tables = read(at.ref);
-    for (unsigned in = 0; in < 40; ++in) EXPECT_EQ(tables.sl_to_vl_from(in), *tables.sl_to_vl);
+  for (const auto isolation : {scheduler::Isolation::lane, scheduler::Isolation::within_class}) {
+    contract("red", isolation);
+    settle_ports();
+    start("red", 6);
+    settle_ports();
+    expect_filtered("with a contract for isolation");
+    end(told_.begin()->first);
+    must(RemoveContract{"red", {}});
+    settle_ports();
+    EXPECT_FALSE(status()->qos->is_filtered);
+    for (const Place& at : cabled_ports()) {
+      const auto tables = read(at.ref);
+      for (unsigned in = 0; in < 40; ++in) EXPECT_EQ(tables.sl_to_vl_from(in), *tables.sl_to_vl);
+    }
   }
 }
 

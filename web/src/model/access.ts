@@ -12,6 +12,7 @@ export function mayCall(roles: Record<string, string[]>, role: string | undefine
   return allowed.includes(role) || !Object.values(roles).some((list) => list.includes(role));
 }
 
-export function callerText({ name, role, tenant }: Caller): string {
+export function callerText({ name, role, tenant, node }: Caller): string {
+  if (role === 'agent' && node) return `${name}, agent of ${node}`;
   return role === 'member' && tenant ? `${name}, member of ${tenant}` : `${name}, ${role}`;
 }

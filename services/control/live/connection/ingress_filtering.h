@@ -9,9 +9,9 @@ namespace railweave::control {
 
 enum class IngressFiltering : std::uint8_t {
   never,
-  lanes,  // while a contract asks for lanes of jobs' own
+  isolation,  // while a contract asks for lanes of jobs' own, or for isolation inside a class
   always,
 };
-BOOST_DESCRIBE_ENUM(IngressFiltering, never, lanes, always)
+BOOST_DESCRIBE_ENUM(IngressFiltering, never, isolation, always)
 
 }  // namespace railweave::control

@@ -29,7 +29,7 @@ struct SubnetOptions {
   Milliseconds counters_every{10'000};      // of every port, as fast as the driver's limit allows
   fabric::health::ArchiveOptions archive;   // of what was read
   bool use_swapped_cables = true;           // else they are only reported
-  IngressFiltering ingress = IngressFiltering::lanes;
+  IngressFiltering ingress = IngressFiltering::isolation;
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, to handle those that follow with it
   Milliseconds coalesce_most{20};

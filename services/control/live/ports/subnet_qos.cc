@@ -9,6 +9,15 @@ namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
+namespace {
+
+bool asks_isolation(const ClusterState& state) {
+  return std::ranges::any_of(
+      *state.contracts, [](const auto& one) { return one.second.terms.isolation != scheduler::Isolation::planned; });
+}
+
+}  // namespace
+
 // The levels of paths that OpenSM answers with do not know lanes of the routing beside those of classes.
 bool SubnetQos::is_by_port(const Basis& basis) {
   return !basis.is_opensm || (basis.opensm_takes_ports && basis.routing.lanes.used() <= 1);
@@ -86,7 +95,7 @@ bool SubnetQos::plan(const Basis& basis) {
             .other_senders = other_senders(state),
             .earlier_levels = earlier_levels(state)};
   if (by_port && (basis.filtering == IngressFiltering::always ||
-                  (basis.filtering == IngressFiltering::lanes && from.owned_lanes))) {
+                  (basis.filtering == IngressFiltering::isolation && asks_isolation(state)))) {
     from.users = ingress_users(state);
   }
   if (from_ && *from_ == from) return false;
