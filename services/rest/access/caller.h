@@ -25,8 +25,8 @@ struct Caller {
   std::string node = {};  // of agents
 };
 
-// Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own; an agent
-// likewise, for its node.
+// Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own, nor
+// an agent but its node's.
 struct Access {
   enum class Least : std::uint8_t { anyone, viewer, fabric_operator, administrator } least = Least::administrator;
   bool members = false, agents = false;
