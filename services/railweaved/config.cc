@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "fabric/base/enum_text.h"
+#include "services/control/codec/access_token_json.h"
 
 namespace railweave {
 namespace {
@@ -166,9 +167,8 @@ Result<void> set_authentication(Config& config, const std::string& name, const s
 }
 
 std::optional<control::Role> role_of(ConfigFile& entry, const std::string& name) {
-  for (const auto role : {control::Role::viewer, control::Role::member, control::Role::fabric_operator,
-                          control::Role::administrator, control::Role::agent}) {
-    if (control::role_name(role) == name) return role;
+  for (const auto& [text, role] : api::kRoles) {
+    if (text == name) return role;
   }
   entry.refuse("config.badRole", "there is no role '" + name + "'", "viewer, member, operator, administrator or agent");
   return std::nullopt;

@@ -15,11 +15,6 @@ using control::Role;
 using control::TokenIssued;
 using control::TokenRevoked;
 
-constexpr Names<Role, 5> kRoles{{{role_name(Role::viewer), Role::viewer},
-                                 {role_name(Role::member), Role::member},
-                                 {role_name(Role::fabric_operator), Role::fabric_operator},
-                                 {role_name(Role::administrator), Role::administrator},
-                                 {role_name(Role::agent), Role::agent}}};
 constexpr std::tuple kIssuedFields{required_field("id", &AccessToken::id),
                                    field("name", &AccessToken::name),
                                    required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),

@@ -4,9 +4,20 @@
 #include "services/control/events/event.h"
 #include "services/control/state/cluster_state.h"
 #include "services/json/json_out.h"
+#include "services/json/record.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {
+
+inline constexpr Names<control::Role, 5> kRoles = [] {
+  using control::Role;
+  Names<Role, 5> names;
+  std::size_t at = 0;
+  for (const auto role : {Role::viewer, Role::member, Role::fabric_operator, Role::administrator, Role::agent}) {
+    names[at++] = {control::role_name(role), role};
+  }
+  return names;
+}();
 
 Out to_json(const control::TokenIssued& event);
 Out to_json(const control::TokenRevoked& event);

@@ -147,32 +147,34 @@ Result<EventBody> read_programmed(const Json& data) {
 
 // --- parts of a snapshot
 
-Result<void> read_policies(const Json& list, ClusterState& state) {
-  SubnetPolicyTable table;
+// What is kept of each subnet; put(subnet, value).
+template <class Value, class Parts, class Put>
+Result<void> read_of_subnets(const Json& list, std::string_view where, const Parts& value_parts, const Put& put) {
   for (const auto& item : list) {
-    ObjectReader reader(item, "/fabric/subnetPolicies");
-    SubnetPolicy policy;
+    ObjectReader reader(item, std::string(where));
+    Value value;
     std::string subnet;
     reader.read("subnet", subnet);
-    read_fields(reader, policy, kPolicyParts);
+    read_fields(reader, value, value_parts);
     if (auto done = reader.finish(); !done) return done;
-    table.emplace(std::move(subnet), std::move(policy));
+    put(std::move(subnet), std::move(value));
   }
-  state.subnet_policies = std::make_shared<const SubnetPolicyTable>(std::move(table));
   return {};
 }
 
+Result<void> read_policies(const Json& list, ClusterState& state) {
+  SubnetPolicyTable table;
+  auto done = read_of_subnets<SubnetPolicy>(
+      list, "/fabric/subnetPolicies", kPolicyParts,
+      [&](std::string subnet, SubnetPolicy policy) { table.emplace(std::move(subnet), std::move(policy)); });
+  state.subnet_policies = std::make_shared<const SubnetPolicyTable>(std::move(table));
+  return done;
+}
+
 Result<void> read_spreads(const Json& list, ClusterState& state) {
-  for (const auto& item : list) {
-    ObjectReader reader(item, "/fabric/subnetSpreads");
-    SubnetSpread spread;
-    std::string subnet;
-    reader.read("subnet", subnet);
-    read_fields(reader, spread, kSpreadParts);
-    if (auto done = reader.finish(); !done) return done;
-    state.put_spread(subnet, std::move(spread));
-  }
-  return {};
+  return read_of_subnets<SubnetSpread>(
+      list, "/fabric/subnetSpreads", kSpreadParts,
+      [&](const std::string& subnet, SubnetSpread spread) { state.put_spread(subnet, std::move(spread)); });
 }
 
 Result<void> read_drains(const Json& list, ClusterState& state) {

@@ -35,29 +35,28 @@ struct SpreadOptions {
   std::string id, spread, reason;
 };
 
+void show_setting(Session& session, const Json& answer, const char* label, const char* field) {
+  if (session.output.is_document()) return session.output.document(answer);
+  Sheet sheet;
+  sheet.add("Subnet", text_of(answer, "subnet"));
+  sheet.add(label, text_of(answer, field));
+  if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
 // The service refuses the change if the mode was changed since it was read.
 void set_mode(Session& session, const ModeOptions& options) {
   const Target subnet = Target(kSubnet.path).segment(options.id);
   const Resource present = session.service().read(subnet);
   const Json answer = session.service().put(Target(subnet).path("/mode"),
                                             Json{{"mode", options.mode}, {"reason", options.reason}}, present.etag);
-  if (session.output.is_document()) return session.output.document(answer);
-  Sheet sheet;
-  sheet.add("Subnet", text_of(answer, "subnet"));
-  sheet.add("Mode", text_of(answer, "mode"));
-  if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
-  session.output.text(sheet.text(session.output.terminal()));
+  show_setting(session, answer, "Mode", "mode");
 }
 
 void set_spread(Session& session, const SpreadOptions& options) {
   const Json answer = session.service().put(Target(kSubnet.path).segment(options.id).path("/routing"),
                                             Json{{"spread", options.spread}, {"reason", options.reason}});
-  if (session.output.is_document()) return session.output.document(answer);
-  Sheet sheet;
-  sheet.add("Subnet", text_of(answer, "subnet"));
-  sheet.add("Spread", text_of(answer, "spread"));
-  if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
-  session.output.text(sheet.text(session.output.terminal()));
+  show_setting(session, answer, "Spread", "spread");
 }
 
 }  // namespace

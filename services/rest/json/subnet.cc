@@ -125,6 +125,26 @@ Result<void> check_reason(const std::string& reason) {
   return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");
 }
 
+// One of the values of an enum, and a reason.
+template <class Request, class Value>
+Result<Request> read_setting(std::string_view body, std::string_view field, Value Request::* into,
+                             const std::string& unknown, const std::string& known) {
+  auto value = parse_json(body);
+  if (!value) return std::unexpected(value.error());
+  Request request;
+  std::string text;
+  ObjectReader reader(*value, "");
+  reader.require(field);
+  reader.read(field, text);
+  reader.read("reason", request.reason);
+  const auto parsed = parse_enum<Value>(text);
+  if (!parsed && !reader.failed()) reader.set_error(field, unknown + shown(text), known);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
+  request.*into = *parsed;
+  return request;
+}
+
 }  // namespace
 
 std::string write_subnet(const control::ClusterState& state, const ShownSubnet& subnet) {
@@ -140,41 +160,12 @@ std::string write_subnet(const control::ClusterState& state, const ShownSubnet& 
 }
 
 Result<ModeRequest> read_mode_request(std::string_view body) {
-  auto value = parse_json(body);
-  if (!value) return std::unexpected(value.error());
-  ModeRequest request;
-  std::string mode;
-  ObjectReader reader(*value, "");
-  reader.require("mode");
-  reader.read("mode", mode);
-  reader.read("reason", request.reason);
-  const auto parsed = parse_enum<control::SubnetMode>(mode);
-  if (!parsed && !reader.failed()) {
-    reader.set_error("mode", "there is no mode " + shown(mode), "observe, direct or opensm");
-  }
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
-  request.mode = *parsed;
-  return request;
+  return read_setting<ModeRequest>(body, "mode", &ModeRequest::mode, "there is no mode ", "observe, direct or opensm");
 }
 
 Result<SpreadRequest> read_spread_request(std::string_view body) {
-  auto value = parse_json(body);
-  if (!value) return std::unexpected(value.error());
-  SpreadRequest request;
-  std::string spread;
-  ObjectReader reader(*value, "");
-  reader.require("spread");
-  reader.read("spread", spread);
-  reader.read("reason", request.reason);
-  const auto parsed = parse_enum<fabric::PathSpread>(spread);
-  if (!parsed && !reader.failed()) {
-    reader.set_error("spread", "packets are not spread " + shown(spread), "single, lmc or adaptive");
-  }
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
-  request.spread = *parsed;
-  return request;
+  return read_setting<SpreadRequest>(body, "spread", &SpreadRequest::spread, "packets are not spread ",
+                                     "single, lmc or adaptive");
 }
 
 std::string write_spread(const control::ClusterState& state, const std::string& subnet) {

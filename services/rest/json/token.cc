@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
+#include "services/control/codec/access_token_json.h"
 #include "services/json/record.h"
 
 namespace railweave::api {
@@ -12,11 +13,6 @@ namespace {
 using control::AccessToken;
 using control::Role;
 
-constexpr Names<Role, 5> kRoles{{{role_name(Role::viewer), Role::viewer},
-                                 {role_name(Role::member), Role::member},
-                                 {role_name(Role::fabric_operator), Role::fabric_operator},
-                                 {role_name(Role::administrator), Role::administrator},
-                                 {role_name(Role::agent), Role::agent}}};
 constexpr std::tuple kRequestFields{required_field("name", &AccessToken::name),
                                     required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),
                                     field("tenant", &AccessToken::tenant), field("node", &AccessToken::node)};

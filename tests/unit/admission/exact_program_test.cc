@@ -3,42 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/admission/bandwidth_admission.h"
+#include "tests/unit/capacity/hose_program.h"
 #include "tests/unit/capacity/naive_hose.h"
 #include "tests/unit/capacity/routed_fabrics.h"
-
-#ifdef RAILWEAVE_HAS_GLPK
-#include <glpk.h>
-#endif
 
 namespace railweave::scheduler {
 namespace {
 
 using namespace fabric;  // NOLINT
-
-#ifdef RAILWEAVE_HAS_GLPK
-double worst_load(std::size_t ports, const std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
-  glp_prob* program = glp_create_prob();
-  glp_set_obj_dir(program, GLP_MAX);
-  glp_add_rows(program, static_cast<int>(2 * ports));
-  for (int row = 1; row <= static_cast<int>(2 * ports); ++row) glp_set_row_bnds(program, row, GLP_UP, 0, 1);
-  glp_add_cols(program, static_cast<int>(pairs.size()));
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const int column = static_cast<int>(i + 1);
-    glp_set_col_bnds(program, column, GLP_LO, 0, 0);
-    glp_set_obj_coef(program, column, 1);
-    const int rows[] = {0, static_cast<int>(pairs[i].first + 1), static_cast<int>(ports + pairs[i].second + 1)};
-    const double ones[] = {0, 1, 1};
-    glp_set_mat_col(program, column, 2, rows, ones);
-  }
-  glp_smcp quiet;
-  glp_init_smcp(&quiet);
-  quiet.msg_lev = GLP_MSG_OFF;
-  EXPECT_EQ(glp_simplex(program, &quiet), 0);
-  const double worst = glp_get_obj_val(program);
-  glp_delete_prob(program);
-  return worst;
-}
-#endif
 
 TEST(ExactProgram, AdmissionGrantsAtLeast95PercentOfWhatItAllows) {
 #ifndef RAILWEAVE_HAS_GLPK
@@ -70,7 +42,9 @@ TEST(ExactProgram, AdmissionGrantsAtLeast95PercentOfWhatItAllows) {
     for (const auto& [link, pairs] : fabric::testing::crossing_pairs(fabric.view, fabric.routing.tables, ports)) {
       const auto rate = static_cast<double>(fabric.view.topology().rate(LinkId(link.first)).value());
       const double limit = rate * 0.95 * classes[2].share_permille / 1000;
-      exact = std::min(exact, limit / worst_load(ports.size(), pairs));
+      std::vector<fabric::testing::Crossing> crossing;
+      for (const auto& [from, to] : pairs) crossing.push_back({from, to});
+      exact = std::min(exact, limit / worst_load(ports, crossing));
     }
     if (exact > 1e17) continue;  // ports that never meet
     ++jobs;

@@ -13,16 +13,14 @@
 #include "fabric/capacity/loads_of.h"
 #include "fabric/capacity/reroute.h"
 #include "fabric/routing/plane/route_trace.h"
+#include "tests/unit/capacity/hose_program.h"
 #include "tests/unit/capacity/naive_hose.h"
 #include "tests/unit/capacity/routed_fabrics.h"
-
-#ifdef RAILWEAVE_HAS_GLPK
-#include <glpk.h>
-#endif
 
 namespace railweave::fabric {
 namespace {
 
+using testing::Crossing;
 using testing::Health;
 using testing::LinkWay;
 using testing::NaivePort;
@@ -95,11 +93,6 @@ class NaiveSpread {
   DestinationId to_;
 };
 
-struct Crossing {
-  std::size_t from, to;
-  double fraction;
-};
-
 struct NaiveJob {
   std::map<LinkWay, std::vector<Crossing>> crossing;
   bool whole = true;
@@ -120,36 +113,6 @@ NaiveJob follow_all(const FabricView& view, const ForwardingTables& tables, cons
   }
   return job;
 }
-
-#ifdef RAILWEAVE_HAS_GLPK
-double worst_load(const std::vector<NaivePort>& ports, const std::vector<Crossing>& crossing) {
-  glp_prob* program = glp_create_prob();
-  glp_set_obj_dir(program, GLP_MAX);
-  const auto n = static_cast<int>(ports.size());
-  glp_add_rows(program, 2 * n);
-  for (int i = 0; i < n; ++i) {
-    const NaivePort& port = ports[static_cast<std::size_t>(i)];
-    glp_set_row_bnds(program, i + 1, GLP_UP, 0, static_cast<double>(port.send));
-    glp_set_row_bnds(program, n + i + 1, GLP_UP, 0, static_cast<double>(port.receive));
-  }
-  glp_add_cols(program, static_cast<int>(crossing.size()));
-  for (std::size_t i = 0; i < crossing.size(); ++i) {
-    const int column = static_cast<int>(i + 1);
-    glp_set_col_bnds(program, column, GLP_LO, 0, 0);
-    glp_set_obj_coef(program, column, crossing[i].fraction);
-    const int rows[] = {0, static_cast<int>(crossing[i].from + 1), n + static_cast<int>(crossing[i].to + 1)};
-    const double ones[] = {0, 1, 1};
-    glp_set_mat_col(program, column, 2, rows, ones);
-  }
-  glp_smcp quiet;
-  glp_init_smcp(&quiet);
-  quiet.msg_lev = GLP_MSG_OFF;
-  EXPECT_EQ(glp_simplex(program, &quiet), 0);
-  const double worst = glp_get_obj_val(program);
-  glp_delete_prob(program);
-  return worst;
-}
-#endif
 
 std::vector<NaivePort> some_ports(const testing::Routed& fabric, std::mt19937_64& random, std::size_t most, bool even) {
   std::vector<PortId> ends = fabric.ends;

@@ -29,15 +29,7 @@ class Site {
  public:
   Site(std::uint64_t seed, unsigned leaves, unsigned lanes)
       : random(seed), cluster(leaves_and_spines(leaves, 2 + seed % 2, 1 + seed % 3, 1)), lanes_(lanes) {
-    auto classes = fabric::default_qos_classes();
-    while (classes.size() < 15 - lanes) {
-      auto one = classes[2];
-      one.name = "more-" + std::to_string(classes.size());
-      one.share_permille = 1;
-      one.dscp = static_cast<std::uint8_t>(49 + classes.size());
-      classes.insert(classes.end() - 1, one);
-    }
-    cluster.must(PutQosClasses{classes, {}});
+    cluster.leave_lanes(lanes);
     auto contract = testing::terms(1);
     contract.isolation = scheduler::Isolation::lane;
     cluster.contract(contract);

@@ -29,19 +29,6 @@ SubmitJob on(const std::vector<unsigned>& nodes) {
   return job;
 }
 
-// Classes so that `lanes` are left of the 15 that ports have where none has reported its own.
-void leave_lanes(Cluster& cluster, unsigned lanes) {
-  fabric::QosClasses classes = fabric::default_qos_classes();
-  while (classes.size() < 15 - lanes) {
-    auto one = classes[2];
-    one.name = "more-" + std::to_string(classes.size());
-    one.share_permille = 1;
-    one.dscp = static_cast<std::uint8_t>(49 + classes.size());
-    classes.insert(classes.end() - 1, one);
-  }
-  cluster.must(PutQosClasses{classes, {}});
-}
-
 // No two jobs that hold their guarantee have one lane on a link, by the loads of a book of its own.
 void expect_apart(const Cluster& cluster, const std::string& when) {
   GuaranteeBook book;
@@ -80,7 +67,7 @@ TEST(OwnLanes, AreDifferentOnlyWhereJobsMeet) {
 
 TEST(OwnLanes, AreRefusedWithThoseWhoHaveThemAndPlacementAvoidsThem) {
   Cluster cluster(leaves_and_spines(4, 4, 2, 2));
-  leave_lanes(cluster, 1);
+  cluster.leave_lanes(1);
   cluster.contract(with_lanes(1));
   cluster.must(on({0, 1, 4, 5}));
   const JobId first = cluster.last_job;
@@ -104,7 +91,7 @@ TEST(OwnLanes, AreRefusedWithThoseWhoHaveThemAndPlacementAvoidsThem) {
   EXPECT_EQ(cluster.ask(PutQosClasses{classes, {}}).error().error.code, "qosClasses.jobsDoNotFit");
   // With no lane left at all it is never.
   Cluster none(leaves_and_spines(2, 4, 2, 2));
-  leave_lanes(none, 0);
+  none.leave_lanes(0);
   none.contract(with_lanes(1));
   EXPECT_EQ(none.ask(Cluster::job("t", 8)).error().error.code, "admission.noLanes");
 }
@@ -132,7 +119,7 @@ TEST(OwnLanes, ChangeOnlyByAnEventWhenRoutesLetOwnersMeet) {
   for (const unsigned lanes : {2U, 1U}) {
     SCOPED_TRACE(std::to_string(lanes) + " lanes");
     Cluster cluster(leaves_and_spines(3, 2, 2, 2));
-    leave_lanes(cluster, lanes);
+    cluster.leave_lanes(lanes);
     cluster.contract(with_lanes(1));
     // Two jobs on the same leaves that cross different spines, by trial: routes decide which pairs do.
     JobId first, second;
@@ -185,7 +172,7 @@ TEST(OwnLanes, StayApartThroughFailuresAndAreTheSameWhenReadBack) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Cluster cluster(leaves_and_spines(4, 4, 2 + seed % 2, 2));
-    leave_lanes(cluster, 2 + static_cast<unsigned>(seed % 2));
+    cluster.leave_lanes(2 + static_cast<unsigned>(seed % 2));
     cluster.contract(with_lanes(1, seed % 3 == 0));
     std::mt19937_64 random(seed);
     std::vector<JobId> running;
