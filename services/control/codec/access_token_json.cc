@@ -11,7 +11,6 @@ namespace railweave::api {
 namespace {
 
 using control::AccessToken;
-using control::Role;
 using control::TokenIssued;
 using control::TokenRevoked;
 

@@ -25,7 +25,7 @@ bool same_reservation(const Job& a, const Job& b) {
 }
 
 FabricView view_on(const FabricView& now, const ViewBasis& basis) {
-  const auto topology = now.topology_ptr();
+  const auto& topology = now.topology_ptr();
   FabricView view(topology);
   view.set_spreads(now);
   for (const auto& name : basis.down_links) {
