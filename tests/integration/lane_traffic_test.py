@@ -6,7 +6,7 @@ a RoCE fabric and places the jobs; `railweave switches config` makes each switch
 Job B (n1, n4) is guaranteed 30 of 100 Mb/s and keeps 95 % of it, by TCP and by UDP, while others flood every path as best effort;
 while job A, which has n4 too, sends into it from two hosts at its caps; while A sends far above them, on its own lane and in
 their class; while hosts mark a flood with the DSCP of B's lane; and all of that once more after a cut, on the routes that
-Railweave then computes. Alone B gets the whole link. Without the filter of marks it does not keep its guarantee: the test sees that.
+Railweave then computes. What switches have is compared with what they should have (--check), also after each kind of change by hand. Alone B gets the whole link. Without the filter of marks it does not keep its guarantee: the test sees that.
 
 lane_traffic_test.py BIN_FOLDER     exit code 77: skipped, and why
 """
@@ -180,6 +180,20 @@ class Fabric:
 
     def program(self):
         """The switches do what Railweave's drivers wrote for them."""
+        for switch, to, script in self.scripts():
+            inside(switch, "sh", "-e", "-c", script)
+
+    def differ(self):
+        """What the switches say that they have otherwise than Railweave wants it now: {(switch, what): text}."""
+        found = {}
+        for switch, to, script in self.scripts("--check"):
+            done = inside(switch, "sh", "-c", script, check=False)
+            assert done.returncode in (0, 1) and (done.stdout == "as wanted\n") == (done.returncode == 0), (switch, to, done)
+            if done.returncode:
+                found[switch, to] = done.stdout
+        return found
+
+    def scripts(self, *options):
         for switch in SWITCHES:
             ports = {str(port if node == a else other): b if node == a else a for a, port, b, other in CABLES for node in (a, b) if node == switch}
             names = {"addresses": {**{f"{host}/eth0": ADDRESS[host] for host in HOSTS}, **{name: ADDRESS[name] for name in SWITCHES}},
@@ -187,8 +201,7 @@ class Fabric:
             file = self.folder / f"{switch}.json"
             file.write_text(json.dumps(names))
             for to in ("tc", "routes"):
-                script = self.cli("switches", "config", switch, "--to", to, "--names", str(file))
-                inside(switch, "sh", "-e", "-c", script)
+                yield switch, to, self.cli("switches", "config", switch, "--to", to, "--names", str(file), *options)
 
     def next_switch(self, switch, host):
         table = self.ask("GET", f"/v1/switches/{switch}/forwarding-table?limit=1000")["items"]
@@ -219,6 +232,23 @@ def refused_marks(leaf):
     return sum(int(word) for line in text.splitlines() if "counter packets" in line for word in [line.split("counter packets ")[1].split()[0]])
 
 
+def changes_are_seen(switches):
+    """Each by the one line that it changes, and nothing once it is undone."""
+    spine, host = "s1", next(name for name in HOSTS if HOSTS[name] == "l1")
+    for command, what, line in (
+            (f"tc class change dev {spine} parent 1:1 classid 1:2 htb rate 1mbit ceil 2mbit", "tc", "rate 1Mbit"),
+            (f"tc qdisc del dev {host} root", "tc", "< qdisc htb 1:"),
+            (f"tc filter del dev {spine} parent 1: prio 10", "tc", "< filter protocol ip pref 10"),
+            (f"nft flush chain netdev railweave_{host} marks", "tc", "< \t\tip dscp"),
+            (f"ip route replace unreachable {ADDRESS['n4']}/32", "routes", f"> unreachable {ADDRESS['n4']}"),
+            (f"ip route del {ADDRESS['n5']}/32", "routes", f"< {ADDRESS['n5']} via")):
+        inside("l1", "sh", "-e", "-c", command)
+        found = switches.differ()
+        assert list(found) == [("l1", what)] and line in found["l1", what], (command, found)
+        switches.program()
+        assert not switches.differ(), switches.differ()
+
+
 def scenario(binaries, folder, network, service):
     switches = Fabric(binaries, service, folder)
     switches.accept()
@@ -230,7 +260,10 @@ def scenario(binaries, folder, network, service):
     assert mark != of_a and not {mark, of_a} & {OF_CLASS, BEST_EFFORT}, (mark, of_a)
     shown = switches.cli("guarantees", "list")
     assert "lane 0 (planned)" in shown, shown
+    assert len(switches.differ()) == 2 * len(SWITCHES), "switches that have nothing are as wanted"
     switches.program()
+    assert not switches.differ(), switches.differ()
+    changes_are_seen(switches)
 
     flood = [("n2", BEST_EFFORT, 95), ("n3", BEST_EFFORT, 95), ("n5", BEST_EFFORT, 95)]
     incast = [("n2", of_a, MOST_OF_A), ("n3", of_a, MOST_OF_A)]
@@ -251,6 +284,7 @@ def scenario(binaries, folder, network, service):
 
     for leaf in ("l1", "l2"):
         inside(leaf, "nft", "flush", "ruleset")
+    assert set(switches.differ()) == {("l1", "tc"), ("l2", "tc")}, switches.differ()
     unfiltered = network.measure("UDP", mark, promoted)
     print(f"the same without the filter of marks: {unfiltered:.1f} Mb/s")
     assert unfiltered < GUARANTEE * KEPT, "it keeps its guarantee without the filter: nothing is proven"
@@ -258,7 +292,10 @@ def scenario(binaries, folder, network, service):
     spine = switches.next_switch("l1", "n4")
     switches.cut("l1", spine)
     assert switches.next_switch("l1", "n4") != spine, "the cut link is still used"
+    stale = switches.differ()
+    assert f"< {ADDRESS['n4']} via" in stale["l1", "routes"], stale  # the kernel has dropped those over the cut link
     switches.program()
+    assert not switches.differ(), switches.differ()
     keeps(network, f"after the link l1-{spine} was cut, under all of it", mark, [*flood, *neighbour, *promoted])
     expect("after the cut, alone, TCP", network.measure("TCP", mark, []), 0.9 * LINK * KEPT)
 

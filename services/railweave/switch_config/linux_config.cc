@@ -68,12 +68,14 @@ NetworkNames read_network_names(const Json& document) {
   return {texts_of(document, "addresses"), texts_of(document, "interfaces")};
 }
 
-std::string tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes) {
+SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes) {
   std::vector<std::uint8_t> lanes;
   for (const Json& dscp : list(queues, "laneDscps")) lanes.push_back(dscp.get<std::uint8_t>());
-  std::string text = "#!/bin/sh\n# Classes, lanes and marks of " + text_of(queues, "switch") + "\nset -e\n";
+  SwitchScript script{"#!/bin/sh\n# Classes, lanes and marks of " + text_of(queues, "switch") + "\nset -e\n", {}};
+  std::string& text = script.text;
   for (const Json& port : list(queues, "ports")) {
     const std::string interface = interface_of(names, text_of(port, "port"));
+    script.interfaces.insert(interface);
     text += "# port " + text_of(port, "port") + ", to " + text_of(port, "peer") + "\n";
     const auto commands =
         value_or_fail(tc::htb_commands(interface, RateMbps(static_cast<std::int64_t>(count_of(port, "linkMbps"))),
@@ -84,10 +86,10 @@ std::string tc_script(const Json& queues, const NetworkNames& names, std::vector
         filter_of(port, interface, flag_of(port, "facesHost") ? lanes : decltype(lanes)(), names, notes);
     text += "nft -f - <<'END'\n" + filter + "END\n";
   }
-  return text;
+  return script;
 }
 
-std::string route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes) {
+SwitchScript route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes) {
   std::vector<fabric::linux_routes::HostRoute> routes;
   for (const Json& entry : table) {
     const std::string destination = text_of(field(entry, "destination"), "device");
@@ -110,9 +112,12 @@ std::string route_script(const Json& table, const NetworkNames& names, std::vect
     }
     routes.push_back(std::move(route));
   }
-  std::string text = "#!/bin/sh\nset -e\n";
-  for (const auto& command : value_or_fail(fabric::linux_routes::route_commands(routes))) text += command + "\n";
-  return text;
+  SwitchScript script{"#!/bin/sh\nset -e\n", {}};
+  for (const auto& command : value_or_fail(fabric::linux_routes::route_commands(routes))) script.text += command + "\n";
+  for (const auto& route : routes) {
+    if (!route.interface.empty()) script.interfaces.insert(route.interface);
+  }
+  return script;
 }
 
 }  // namespace railweave::cli

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,22 @@ struct NetworkNames {
 // {"addresses": {...}, "interfaces": {...}}. Throws CommandFailure.
 NetworkNames read_network_names(const Json& document);
 
-// HTB classes of every port, and the filter of marks on those that face a host, as a shell script. Destinations without an
-// address are admitted no mark, with a note. Throws CommandFailure.
-std::string tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes);
+struct SwitchScript {
+  std::string text;                  // for sh
+  std::set<std::string> interfaces;  // that it configures
+};
 
-// A route for every adapter with an address, as a shell script. table: the items of the switch's forwarding table. Throws.
-std::string route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes);
+// HTB classes of every port, and the filter of marks on those that face a host. Destinations without an address are admitted no
+// mark, with a note. Throws CommandFailure.
+SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes);
+
+// A route for every adapter with an address. table: the items of the switch's forwarding table. Throws CommandFailure.
+SwitchScript route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes);
+
+// A script that tells, on the switch and without changing it, whether it has what the other configures. The kernel is asked twice:
+// for the switch's own, and for the same script's work in a network namespace apart, so nothing here knows how it shows things.
+// Other tables of netfilter, and other routing tables, are not looked at.
+std::string check_script(const SwitchScript& wanted, bool is_of_routes);
 
 // config_db.json of weights, trusted marks and re-marking. port_step: between the numbers of ports. Throws CommandFailure.
 std::string sonic_lane_tables(const Json& queues, std::uint64_t port_step, std::vector<std::string>& notes);

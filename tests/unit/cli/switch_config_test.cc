@@ -12,6 +12,7 @@ namespace railweave::cli {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -73,6 +74,91 @@ TEST(SwitchConfig, IsOfLinuxOrOfSonic) {
   EXPECT_EQ(config["DSCP_TO_TC_MAP"][config["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"].get<std::string>()]["7"],
             "0");
   EXPECT_EQ(service.run({"switches", "config", "leaf-1", "--to", "frr"}).exit_code, 2);
+}
+
+// What a switch reports that took those tables over its own: names of its own, ports and queues of the same kind in one key.
+std::string config_db() {
+  const char* const identity = R"("0":"0","1":"1","2":"2","3":"3","4":"4","5":"5","6":"6","7":"7")";
+  Json all = Json::parse(R"({"PORT":{"Ethernet0":{},"Ethernet32":{},"Ethernet64":{"speed":"100000"}},)"
+                         R"("TC_TO_QUEUE_MAP":{"AZURE":{)" +
+                         std::string(identity) +
+                         R"(}},)"
+                         R"("TC_TO_DSCP_MAP":{"AZURE":{"0":"0","1":"26","3":"3","4":"7"}},)"
+                         R"("SCHEDULER":{"w10":{"type":"DWRR","weight":"10"},"w21":{"type":"DWRR","weight":"21"},)"
+                         R"("w30":{"type":"DWRR","weight":"30"},"w50":{"type":"DWRR","weight":"50"},)"
+                         R"("first":{"type":"STRICT"},"slow":{"type":"DWRR","weight":"21","pir":"1000000"}},)"
+                         R"("QUEUE":{"Ethernet0,Ethernet32|0":{"scheduler":"w10"},"Ethernet0|1":{"scheduler":"w50"},)"
+                         R"("Ethernet0|3-3":{"scheduler":"[SCHEDULER|w21]"},"Ethernet32|4":{"scheduler":"w30"},)"
+                         R"("Ethernet0|2":{"wred_profile":"x"},"Ethernet64|0-7":{"scheduler":"first"}}})");
+  for (unsigned dscp = 0; dscp < 64; ++dscp) {
+    const std::string key = std::to_string(dscp);
+    all["DSCP_TO_TC_MAP"]["HOST"][key] = dscp == 26 ? "1" : dscp == 3 ? "3" : "0";
+    all["DSCP_TO_TC_MAP"]["UP"][key] = dscp == 26 ? "1" : dscp == 3 ? "3" : dscp == 7 ? "4" : "0";
+  }
+  for (const char* port : {"Ethernet0", "Ethernet32"}) {
+    all["PORT_QOS_MAP"][port] = {{"dscp_to_tc_map", *(port + 8) == '0' ? "[DSCP_TO_TC_MAP|HOST]" : "UP"},
+                                 {"tc_to_queue_map", "AZURE"},
+                                 {"tc_to_dscp_map", "AZURE"},
+                                 {"pfc_enable", "3,4"}};
+  }
+  return all.dump();
+}
+
+TEST(SwitchConfig, WhatASonicSwitchHasIsComparedByItsMeaning) {
+  StubService service;
+  service.get("/v1/switches/{id}/queues", kQueues);
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "config_db.json").string();
+  const auto check = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return service.run({"switches", "check", "leaf-1", file});
+  };
+  const Finished same = check(config_db());
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  EXPECT_EQ(same.out, "as wanted: 2 ports\n");
+  const Finished made = service.run({"switches", "config", "leaf-1", "--to", "sonic"});
+  EXPECT_EQ(check(made.out).exit_code, 0) << "what was made is not what is wanted";
+
+  struct Change {
+    const char *at, *value, *line;
+  };
+  for (const Change& one : {
+           Change{"/DSCP_TO_TC_MAP/HOST/7", R"("4")", "Ethernet0  DSCP 7  traffic class 0  traffic class 4"},
+           {"/DSCP_TO_TC_MAP/UP/8", R"("7")", "Ethernet32  DSCP 8  traffic class 0  traffic class 7"},
+           {"/TC_TO_QUEUE_MAP/AZURE/3", R"("2")", "Ethernet32  traffic class 3  queue 3  queue 2"},
+           {"/TC_TO_DSCP_MAP/AZURE/3", R"("8")", "Ethernet0  traffic class 3  DSCP 3  DSCP 8"},
+           {"/PORT_QOS_MAP/Ethernet32/dscp_to_tc_map", R"("HOST")",
+            "Ethernet32  DSCP 7  traffic class 4  traffic class 0"},
+           {"/PORT_QOS_MAP/Ethernet32/dscp_to_tc_map", R"("GONE")", "Ethernet32  DSCP 7  traffic class 4  -"},
+           {"/PORT_QOS_MAP/Ethernet0", "{}", "Ethernet0  DSCP 26  traffic class 1  -"},
+           {"/SCHEDULER/w30/weight", R"("29")", "Ethernet32  queue 4  DWRR, weight 30  DWRR, weight 29"},
+           {"/SCHEDULER/w50/type", R"("STRICT")", "Ethernet0  queue 1  DWRR, weight 50  STRICT"},
+           {"/QUEUE/Ethernet0|3-3/scheduler", R"("slow")",
+            "Ethernet0  queue 3  DWRR, weight 21  DWRR, weight 21, pir 1000000"},
+           {"/QUEUE/Ethernet0|1", "{}", "Ethernet0  queue 1  DWRR, weight 50  -"},
+       }) {
+    Json changed = Json::parse(config_db());
+    changed[Json::json_pointer(one.at)] = Json::parse(one.value);
+    const Finished differs = check(changed.dump());
+    EXPECT_EQ(differs.exit_code, 10) << one.at << differs.err;
+    std::string line;  // columns two blanks apart
+    for (const char c : differs.out) {
+      if (c != ' ' || !line.ends_with("  ")) line += c;
+    }
+    EXPECT_THAT(line, AnyOf(HasSubstr(one.line), HasSubstr(std::string("Ethernet0  ") + one.line))) << one.at;
+  }
+  const Finished json = service.run({"-o", "json", "switches", "check", "leaf-1", file});
+  EXPECT_EQ(Json::parse(json.out)["differences"][0]["has"], "-") << json.out;
+
+  EXPECT_EQ(check("{}").exit_code, 2);
+  EXPECT_THAT(check("{}").err, HasSubstr("is no CONFIG_DB"));
+  EXPECT_NE(check("{\"PORT\": {").exit_code, 0);
+  for (const char* odd :
+       {R"({"PORT_QOS_MAP": [1]})", R"({"PORT_QOS_MAP": {"Ethernet0": 3}, "QUEUE": {"x": 1, "|": {}}})",
+        R"({"PORT": {}, "QUEUE": {"Ethernet0|9-": {"scheduler": 3}, ",|a": []}, "SCHEDULER": []})"}) {
+    EXPECT_NE(check(odd).exit_code, 0) << odd;
+    EXPECT_THAT(check(odd).err, Not(HasSubstr("internal"))) << odd;
+  }
 }
 
 TEST(SwitchConfig, RefusesWhatItCannotMake) {

@@ -1,0 +1,23 @@
+// What a SONiC switch has in CONFIG_DB (`sonic-cfggen -d --print-data`) beside the tables that sonic_lane_tables() makes. Compared is
+// what the tables mean for each port, as maps and schedulers of other names may say the same. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "services/railweave/terminal/json.h"
+
+namespace railweave::cli {
+
+struct SonicDifference {
+  std::string port;     // "Ethernet0"
+  std::string setting;  // "DSCP 3, 7-9", "queue 4"
+  std::string wanted;   // "traffic class 3"
+  std::string has;      // "-": nothing
+};
+
+// In the order of the wanted ports. Not compared: queues that no DSCP leads to once the port's maps are as wanted.
+std::vector<SonicDifference> sonic_differences(const Json& wanted, const Json& config_db);
+
+}  // namespace railweave::cli
