@@ -15,7 +15,10 @@ struct HostRoute {
   std::string gateway;      // address of the next switch, which may be off the link; "": the destination is on the link
 };
 
-// Each replaces the destination's route. Errors, kind invalid, code "routes.invalid": what ip would misread, a destination twice.
+// Errors, kind invalid, code "routes.invalid": what would be misread as an address or an interface, a destination twice.
+Result<void> check_routes(const std::vector<HostRoute>& routes);
+
+// Each replaces the destination's route. Errors: check_routes().
 Result<std::vector<std::string>> route_commands(const std::vector<HostRoute>& routes);
 
 }  // namespace railweave::fabric::linux_routes

@@ -3,6 +3,7 @@
 #include "fabric/drivers/linux_routes/route_commands.h"
 #include "fabric/drivers/linux_tc/mark_filter.h"
 #include "fabric/drivers/linux_tc/tc_commands.h"
+#include "services/railweave/switch_config/host_routes.h"
 #include "services/railweave/switch_config/switch_config.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -65,7 +66,7 @@ std::string filter_of(const Json& port, const std::string& interface, const std:
 }  // namespace
 
 NetworkNames read_network_names(const Json& document) {
-  return {texts_of(document, "addresses"), texts_of(document, "interfaces")};
+  return {texts_of(document, "addresses"), texts_of(document, "interfaces"), texts_of(document, "gateways")};
 }
 
 SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes) {
@@ -90,28 +91,7 @@ SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vecto
 }
 
 SwitchScript route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes) {
-  std::vector<fabric::linux_routes::HostRoute> routes;
-  for (const Json& entry : table) {
-    const std::string destination = text_of(field(entry, "destination"), "device");
-    if (text_of(field(entry, "destination"), "kind") == "switch") continue;
-    const auto address = names.addresses.find(destination);
-    if (address == names.addresses.end()) {
-      notes.push_back(destination + " has no address, so no route");
-      continue;
-    }
-    fabric::linux_routes::HostRoute route{address->second, {}, {}};
-    if (field(entry, "wantedPort").is_number()) {
-      const std::string next = text_of(entry, "wantedTo");
-      route.interface = interface_of(names, text_of(entry, "wantedPort"));
-      if (next != destination) {
-        const auto gateway = names.addresses.find(next);
-        if (gateway == names.addresses.end())
-          fail_usage(next + " has no address, and is the next switch to " + destination);
-        route.gateway = gateway->second;
-      }
-    }
-    routes.push_back(std::move(route));
-  }
+  const auto routes = host_routes(table, names, [](std::uint64_t port) { return "swp" + std::to_string(port); }, notes);
   SwitchScript script{"#!/bin/sh\nset -e\n", {}};
   for (const auto& command : value_or_fail(fabric::linux_routes::route_commands(routes))) script.text += command + "\n";
   for (const auto& route : routes) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "fabric/formats/sonic/sonic_lanes.h"
+#include "services/railweave/switch_config/host_routes.h"
 #include "services/railweave/switch_config/switch_config.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -44,9 +45,31 @@ void add_mark(fabric::SonicLanes& lanes, std::uint8_t dscp, std::uint8_t traffic
   }
 }
 
+// Port 5 is Ethernet32 where the step between the numbers of ports is 8.
+std::string sonic_port(std::uint64_t number, std::uint64_t port_step) {
+  return "Ethernet" + std::to_string((std::max<std::uint64_t>(1, number) - 1) * port_step);
+}
+
 }  // namespace
 
-std::string sonic_lane_tables(const Json& queues, std::uint64_t port_step, std::vector<std::string>& notes) {
+std::string sonic_routes(const Json& table, const NetworkNames& names, std::uint64_t port_step,
+                         std::vector<std::string>& notes) {
+  const auto routes = host_routes(table, names, [&](std::uint64_t port) { return sonic_port(port, port_step); }, notes);
+  Json rows = Json::object();
+  for (const auto& one : routes) {
+    const bool is_refused = one.interface.empty();
+    rows["default|" + one.destination + "/32"] = {
+        {"nexthop", is_refused || !one.gateway.empty() ? one.gateway : "0.0.0.0"},
+        {"ifname", one.interface},
+        {"distance", "0"},
+        {"nexthop-vrf", ""},
+        {"blackhole", is_refused ? "true" : "false"}};
+  }
+  return json_text(Json{{"STATIC_ROUTE", std::move(rows)}});
+}
+
+std::string sonic_lane_tables(const Json& queues, const NetworkNames& names, std::uint64_t port_step,
+                              std::vector<std::string>& notes) {
   fabric::SonicLanes lanes;
   for (const Json& port : list(queues, "ports")) {
     for (const Json& queue : list(port, "queues")) {
@@ -59,8 +82,11 @@ std::string sonic_lane_tables(const Json& queues, std::uint64_t port_step, std::
     }
   }
   for (const Json& port : list(queues, "ports")) {
-    const std::uint64_t number = std::max<std::uint64_t>(1, count_of(port, "port"));
-    fabric::SonicLanePort one{"Ethernet" + std::to_string((number - 1) * port_step), weights_of(port), {}};
+    const auto named = names.interfaces.find(text_of(port, "port"));
+    fabric::SonicLanePort one{
+        named == names.interfaces.end() ? sonic_port(count_of(port, "port"), port_step) : named->second,
+        weights_of(port),
+        {}};
     if (flag_of(port, "facesHost")) {
       for (const fabric::SonicMark& mark : lanes.marks) {
         const bool is_lane =

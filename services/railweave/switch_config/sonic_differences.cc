@@ -121,6 +121,27 @@ void compare_map(const Json& wanted, const Json& has, const MapKind& kind, const
   }
 }
 
+// "10.9.0.1 Ethernet32"; several next hops as they are listed.
+std::string route_text(const Json& routes, const std::string& key) {
+  const std::string_view text = key;
+  const Json* row = &field(routes, text);
+  // The default VRF need not be named.
+  if (!row->is_object()) row = &field(routes, text.substr(text.find('|') + 1));
+  if (!row->is_object()) return kNothing;
+  if (text_of(*row, "blackhole") == "true") return "dropped";
+  std::string gateway = text_of(*row, "nexthop");
+  std::string interface = text_of(*row, "ifname");
+  if (gateway.empty() || gateway == kNothing || gateway == "0.0.0.0") return interface;
+  return gateway + " " + interface;
+}
+
+void compare_routes(const Json& wanted, const Json& has, std::vector<SonicDifference>& found) {
+  for (const auto& [key, row] : wanted.items()) {
+    const std::string one = route_text(wanted, key), there = route_text(has, key);
+    if (one != there) found.push_back({kNothing, "route " + key.substr(key.find('|') + 1), one, there});
+  }
+}
+
 }  // namespace
 
 std::vector<SonicDifference> sonic_differences(const Json& wanted, const Json& config_db) {
@@ -136,6 +157,7 @@ std::vector<SonicDifference> sonic_differences(const Json& wanted, const Json& c
       if (one != there) found.push_back({port, "queue " + std::to_string(queue), one, there});
     }
   }
+  compare_routes(field(wanted, "STATIC_ROUTE"), field(config_db, "STATIC_ROUTE"), found);
   return found;
 }
 

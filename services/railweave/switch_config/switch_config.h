@@ -12,12 +12,13 @@
 
 namespace railweave::cli {
 
-// What the service does not know of a network.
+// What the service does not know of a network. Ports go by their numbers: others are interfaces swp<number>, of SONiC Ethernet<n>
+// with a step between the numbers (port 5 is Ethernet32 where it is 8), and gateways of others are the next switch's address.
 struct NetworkNames {
-  std::map<std::string, std::string> addresses;   // IPv4, of adapters ("dgx-017/mlx5_3") and of switches themselves
-  std::map<std::string, std::string> interfaces;  // of the switch's ports, by number; others are swp<number>
+  std::map<std::string, std::string> addresses;  // IPv4, of adapters ("dgx-017/mlx5_3") and of switches themselves
+  std::map<std::string, std::string> interfaces, gateways;
 };
-// {"addresses": {...}, "interfaces": {...}}. Throws CommandFailure.
+// {"addresses": {...}, "interfaces": {...}, "gateways": {...}}. Throws CommandFailure.
 NetworkNames read_network_names(const Json& document);
 
 struct SwitchScript {
@@ -37,7 +38,12 @@ SwitchScript route_script(const Json& table, const NetworkNames& names, std::vec
 // Other tables of netfilter, and other routing tables, are not looked at.
 std::string check_script(const SwitchScript& wanted, bool is_of_routes);
 
-// config_db.json of weights, trusted marks and re-marking. port_step: between the numbers of ports. Throws CommandFailure.
-std::string sonic_lane_tables(const Json& queues, std::uint64_t port_step, std::vector<std::string>& notes);
+// config_db.json of the same routes (STATIC_ROUTE). Throws CommandFailure.
+std::string sonic_routes(const Json& table, const NetworkNames& names, std::uint64_t port_step,
+                         std::vector<std::string>& notes);
+
+// config_db.json of weights, trusted marks and re-marking. Throws CommandFailure.
+std::string sonic_lane_tables(const Json& queues, const NetworkNames& names, std::uint64_t port_step,
+                              std::vector<std::string>& notes);
 
 }  // namespace railweave::cli

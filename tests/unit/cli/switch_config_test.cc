@@ -115,7 +115,8 @@ TEST(SwitchConfig, WhatASonicSwitchHasIsComparedByItsMeaning) {
   };
   const Finished same = check(config_db());
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
-  EXPECT_EQ(same.out, "as wanted: 2 ports\n");
+  EXPECT_EQ(same.out, "as wanted: 2 ports, 0 routes\n");
+  EXPECT_THAT(same.err, HasSubstr("routes are not compared without --names"));
   const Finished made = service.run({"switches", "config", "leaf-1", "--to", "sonic"});
   EXPECT_EQ(check(made.out).exit_code, 0) << "what was made is not what is wanted";
 
@@ -159,6 +160,56 @@ TEST(SwitchConfig, WhatASonicSwitchHasIsComparedByItsMeaning) {
     EXPECT_NE(check(odd).exit_code, 0) << odd;
     EXPECT_THAT(check(odd).err, Not(HasSubstr("internal"))) << odd;
   }
+}
+
+TEST(SwitchConfig, RoutesOfASonicSwitchAreMadeAndCompared) {
+  StubService service;
+  service.get("/v1/switches/{id}/queues", kQueues);
+  service.get("/v1/switches/{id}/forwarding-table", kTable);
+  const TemporaryFolder folder;
+  const std::string names = (folder.path() / "names.yaml").string(), file = (folder.path() / "db.json").string();
+  std::ofstream(names) << "addresses: {n1/eth0: 10.0.0.1, n4/eth0: 10.0.0.4, n5/eth0: 10.0.0.5}\n"
+                          "interfaces: {'5': Ethernet120}\ngateways: {'5': 10.9.5.1}\n";
+  const Finished routes = service.run({"switches", "config", "leaf-1", "--to", "sonic-routes", "--names", names});
+  ASSERT_EQ(routes.exit_code, 0) << routes.err;
+  const auto row = [](const char* gateway, const char* interface, const char* dropped) {
+    return Json{
+        {"nexthop", gateway}, {"ifname", interface}, {"distance", "0"}, {"nexthop-vrf", ""}, {"blackhole", dropped}};
+  };
+  const Json wanted = {{"STATIC_ROUTE",
+                        {{"default|10.0.0.1/32", row("0.0.0.0", "Ethernet0", "false")},
+                         {"default|10.0.0.4/32", row("10.9.5.1", "Ethernet120", "false")},
+                         {"default|10.0.0.5/32", row("", "", "true")}}}};
+  EXPECT_EQ(Json::parse(routes.out), wanted) << routes.out;
+
+  Json there = Json::parse(service.run({"switches", "config", "leaf-1", "--to", "sonic", "--names", names}).out);
+  EXPECT_TRUE(there["PORT_QOS_MAP"].contains("Ethernet120"));
+  there.update(wanted);
+  const auto check = [&](const Json& config) {
+    std::ofstream(file) << config;
+    return service.run({"switches", "check", "leaf-1", file, "--names", names});
+  };
+  EXPECT_EQ(check(there).out, "as wanted: 2 ports, 3 routes\n");
+  // The default VRF need not be named, and what is empty need not be there.
+  there["STATIC_ROUTE"] = {{"10.0.0.1/32", {{"ifname", "Ethernet0"}}},
+                           {"10.0.0.4/32", {{"nexthop", "10.9.5.1"}, {"ifname", "Ethernet120"}}},
+                           {"default|10.0.0.5/32", {{"blackhole", "true"}}},
+                           {"default|10.3.0.0/24", {{"nexthop", "10.9.9.9"}}}};
+  EXPECT_EQ(check(there).exit_code, 0);
+  for (const auto& [value, has] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"nexthop":"10.9.6.1","ifname":"Ethernet120"})", "10.9.6.1 Ethernet120"},
+           {R"({"nexthop":"10.9.5.1,10.9.6.1","ifname":"Ethernet120,Ethernet128"})",
+            "10.9.5.1,10.9.6.1 Ethernet120,Ethernet128"},
+           {R"({"blackhole":"true"})", "dropped"},
+           {"{}", "-"}}) {
+    Json changed = there;
+    changed["STATIC_ROUTE"]["10.0.0.4/32"] = Json::parse(value);
+    const Finished differs = check(changed);
+    EXPECT_EQ(differs.exit_code, 10);
+    EXPECT_THAT(differs.out, AllOf(HasSubstr("route 10.0.0.4/32"), HasSubstr("10.9.5.1 Ethernet120"), HasSubstr(has)));
+    EXPECT_EQ(std::ranges::count(differs.out, '\n'), 2) << differs.out;
+  }
+  EXPECT_EQ(service.run({"switches", "config", "leaf-1", "--to", "sonic", "--check"}).exit_code, 2);
 }
 
 TEST(SwitchConfig, RefusesWhatItCannotMake) {
