@@ -50,7 +50,7 @@ class Clients:
 
     def run(self, waits, name, method, path, body, wanted):
         connection = self.service.connect(WAIT_S)
-        while not self.done.wait(PAUSE_S):
+        while not waits or not self.done.wait(PAUSE_S):  # at least once
             (status, _, answer), took_s = timed(lambda: self.service.request(method, path, body, connection=connection))
             if status != wanted:
                 self.failed.append((name, status, answer))
