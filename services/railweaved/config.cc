@@ -11,7 +11,6 @@
 #include <toml++/toml.h>
 
 #include "fabric/base/enum_text.h"
-#include "services/control/codec/access_token_json.h"
 
 namespace railweave {
 namespace {
@@ -167,9 +166,7 @@ Result<void> set_authentication(Config& config, const std::string& name, const s
 }
 
 std::optional<control::Role> role_of(ConfigFile& entry, const std::string& name) {
-  for (const auto& [text, role] : api::kRoles) {
-    if (text == name) return role;
-  }
+  if (const auto role = parse_enum<control::Role>(name)) return role;
   entry.refuse("config.badRole", "there is no role '" + name + "'", "viewer, member, operator, administrator or agent");
   return std::nullopt;
 }

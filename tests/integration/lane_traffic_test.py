@@ -6,7 +6,8 @@ a RoCE fabric and places the jobs; `railweave switches config` makes each switch
 Job B (n1, n4) is guaranteed 30 of 100 Mb/s and keeps 95 % of it, by TCP and by UDP, while others flood every path as best effort;
 while job A, which has n4 too, sends into it from two hosts at its caps; while A sends far above them, on its own lane and in
 their class; while hosts mark a flood with the DSCP of B's lane; and all of that once more after a cut, on the routes that
-Railweave then computes. What switches have is compared with what they should have (--check), also after each kind of change by hand. Alone B gets the whole link. Without the filter of marks it does not keep its guarantee: the test sees that.
+Railweave then computes. Alone B gets the whole link. Without the filter of marks it does not keep its guarantee: the test sees that.
+What switches have is compared with what they should have (--check), also after each kind of change by hand.
 
 lane_traffic_test.py BIN_FOLDER     exit code 77: skipped, and why
 """

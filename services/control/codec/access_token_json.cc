@@ -16,7 +16,7 @@ using control::TokenRevoked;
 
 constexpr std::tuple kIssuedFields{required_field("id", &AccessToken::id),
                                    field("name", &AccessToken::name),
-                                   required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),
+                                   required_field("role", &AccessToken::role, kRoleText),
                                    optional_field("tenant", &AccessToken::tenant),
                                    optional_field("node", &AccessToken::node),
                                    required_field("sha256", &AccessToken::sha256),

@@ -9,15 +9,9 @@
 
 namespace railweave::api {
 
-inline constexpr Names<control::Role, 5> kRoles = [] {
-  using control::Role;
-  Names<Role, 5> names;
-  std::size_t at = 0;
-  for (const auto role : {Role::viewer, Role::member, Role::fabric_operator, Role::administrator, Role::agent}) {
-    names[at++] = {control::role_name(role), role};
-  }
-  return names;
-}();
+inline constexpr ByText kRoleText{[](control::Role role) { return to_text(role); },
+                                  [](std::string_view text) { return parse_enum<control::Role>(text); }, "role",
+                                  "viewer, member, operator, administrator or agent"};
 
 Out to_json(const control::TokenIssued& event);
 Out to_json(const control::TokenRevoked& event);

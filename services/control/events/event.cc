@@ -52,7 +52,7 @@ struct MakeHeading {
   EventHeading operator()(const TokenIssued& event) const {
     const auto& token = event.token;
     return {"token.issued", "token", token.id, EventSeverity::info,
-            "token of " + token.name + " issued, " + std::string(role_name(token.role)) +
+            "token of " + token.name + " issued, " + std::string(to_text(token.role)) +
                 (token.tenant.empty() ? "" : " of tenant " + token.tenant) +
                 (token.node.empty() ? "" : " of node " + token.node)};
   }

@@ -1,13 +1,14 @@
 // What a caller shows to be let in: a secret that is kept as its hash alone. Durable, part of ClusterState.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "fabric/base/enum_text.h"
 
 namespace railweave::control {
 
@@ -18,11 +19,9 @@ enum class Role : std::uint8_t {
   administrator,    // an operator that says who may do what: tokens, tenants, contracts, classes, the queue's rules
   agent,            // of one node: its budgets, and what it reports of them
 };
-
-// "viewer", "member", "operator", "administrator", "agent"
-constexpr std::string_view role_name(Role role) {
-  constexpr std::array<std::string_view, 5> kNames{"viewer", "member", "operator", "administrator", "agent"};
-  return kNames[static_cast<std::size_t>(role)];
+BOOST_DESCRIBE_ENUM(Role, viewer, member, fabric_operator, administrator, agent)
+constexpr std::optional<std::string_view> enum_exception(Role role) {
+  return role == Role::fabric_operator ? std::optional<std::string_view>("operator") : std::nullopt;
 }
 
 struct AccessToken {

@@ -22,15 +22,18 @@ namespace {
 constexpr const char* kSwitches = "/v1/switches";
 constexpr std::size_t kNamesLimitBytes = 64U << 20U, kConfigLimitBytes = 64U << 20U;
 
-struct ConfigOptions {
-  std::string id, to = "tc", names, path;
+struct SwitchOptions {
+  std::string id, names;
   std::uint64_t port_step = 8;
+};
+
+struct ConfigOptions : SwitchOptions {
+  std::string to = "tc", path;
   bool check = false;
 };
 
-struct CheckOptions {
-  std::string id, file, names;
-  std::uint64_t port_step = 8;
+struct CheckOptions : SwitchOptions {
+  std::string file;
 };
 
 Json queues_of(Session& session, const std::string& id) {
@@ -111,12 +114,15 @@ void check_config(Session& session, const CheckOptions& options) {
   session.output.text(table.text(session.output.terminal()));
 }
 
-void add_names_option(CLI::App& command, std::string& names) {
+void add_switch_options(CLI::App& command, SwitchOptions& options) {
+  command.add_option("SWITCH", options.id, "Its name, its GUID, or lid:N")->required();
   command
       .add_option(
-          "--names", names,
+          "--names", options.names,
           "JSON or YAML: addresses by device (an adapter, a switch), interfaces and gateways by number of the port")
       ->type_name("FILE");
+  add_number_option(command, "--ethernet-step", options.port_step, "Step between the numbers of SONiC's ports",
+                    {1, 16});
 }
 
 void add_check_command(CLI::App& switches, Session& session) {
@@ -126,13 +132,10 @@ void add_check_command(CLI::App& switches, Session& session) {
                   "Compare the queues, lanes, marks and routes that a SONiC switch has with those it should have",
                   {"ssh leaf-07 sonic-cfggen -d --print-data | railweave switches check leaf-07 -",
                    "railweave switches check leaf-07 config_db.json --names network.yaml"});
-  command.add_option("SWITCH", options->id, "Its name, its GUID, or lid:N")->required();
+  add_switch_options(command, *options);
   command.add_option("FILE", options->file, "The switch's CONFIG_DB as JSON; - is stdin")
       ->required()
       ->type_name("FILE");
-  add_names_option(command, options->names);
-  add_number_option(command, "--ethernet-step", options->port_step, "Step between the numbers of SONiC's ports",
-                    {1, 16});
   on_run(command, session, [&session, options] { check_config(session, *options); });
 }
 
@@ -146,13 +149,10 @@ void add_config_command(CLI::App& switches, Session& session) {
                    "railweave switches config leaf-07 --to tc --names network.yaml",
                    "railweave switches config leaf-07 --to routes --names network.yaml",
                    "railweave switches config leaf-07 --names network.yaml --check | ssh leaf-07 sh"});
-  command.add_option("SWITCH", options->id, "Its name, its GUID, or lid:N")->required();
+  add_switch_options(command, *options);
   add_choice_option(command, "--to", options->to,
                     "What to make: queues and filters of a Linux switch, its routes, or the same as tables of SONiC",
                     "tc|routes|sonic|sonic-routes");
-  add_names_option(command, options->names);
-  add_number_option(command, "--ethernet-step", options->port_step, "Step between the numbers of SONiC's ports",
-                    {1, 16});
   command.add_flag("--check", options->check,
                    "Make a script that tells whether the switch has that configuration, and changes nothing");
   add_output_file_option(command, options->path);

@@ -10,10 +10,10 @@
 
 namespace railweave::cli {
 
-// One for every adapter that has an address; those without are named in notes. interface_of: of a port without a name of its own, by
-// its number. Throws CommandFailure.
-std::vector<fabric::linux_routes::HostRoute> host_routes(const Json& table, const NetworkNames& names,
-                                                         const std::function<std::string(std::uint64_t)>& interface_of,
-                                                         std::vector<std::string>& notes);
+// One for every adapter that has an address; those without are named in notes. interface_of: a port, by its number. Not yet
+// checked (check_routes()). Throws CommandFailure.
+std::vector<fabric::linux_routes::HostRoute> host_routes(
+    const Json& table, const NetworkNames& names, const std::function<std::string(const std::string&)>& interface_of,
+    std::vector<std::string>& notes);
 
 }  // namespace railweave::cli

@@ -91,7 +91,8 @@ SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vecto
 }
 
 SwitchScript route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes) {
-  const auto routes = host_routes(table, names, [](std::uint64_t port) { return "swp" + std::to_string(port); }, notes);
+  const auto routes =
+      host_routes(table, names, [&](const std::string& port) { return interface_of(names, port); }, notes);
   SwitchScript script{"#!/bin/sh\nset -e\n", {}};
   for (const auto& command : value_or_fail(fabric::linux_routes::route_commands(routes))) script.text += command + "\n";
   for (const auto& route : routes) {

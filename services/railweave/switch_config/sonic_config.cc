@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 
 #include "fabric/formats/sonic/sonic_lanes.h"
 #include "services/railweave/switch_config/host_routes.h"
@@ -45,8 +46,11 @@ void add_mark(fabric::SonicLanes& lanes, std::uint8_t dscp, std::uint8_t traffic
   }
 }
 
-// Port 5 is Ethernet32 where the step between the numbers of ports is 8.
-std::string sonic_port(std::uint64_t number, std::uint64_t port_step) {
+// Port 5 is Ethernet32 where it has no name of its own and the step between the numbers of ports is 8.
+std::string interface_of(const NetworkNames& names, const std::string& port, std::uint64_t port_step) {
+  if (const auto at = names.interfaces.find(port); at != names.interfaces.end()) return at->second;
+  std::uint64_t number = 1;
+  std::from_chars(port.data(), port.data() + port.size(), number);
   return "Ethernet" + std::to_string((std::max<std::uint64_t>(1, number) - 1) * port_step);
 }
 
@@ -54,7 +58,9 @@ std::string sonic_port(std::uint64_t number, std::uint64_t port_step) {
 
 std::string sonic_routes(const Json& table, const NetworkNames& names, std::uint64_t port_step,
                          std::vector<std::string>& notes) {
-  const auto routes = host_routes(table, names, [&](std::uint64_t port) { return sonic_port(port, port_step); }, notes);
+  const auto routes =
+      host_routes(table, names, [&](const std::string& port) { return interface_of(names, port, port_step); }, notes);
+  value_or_fail(fabric::linux_routes::check_routes(routes));
   Json rows = Json::object();
   for (const auto& one : routes) {
     const bool is_refused = one.interface.empty();
@@ -82,11 +88,7 @@ std::string sonic_lane_tables(const Json& queues, const NetworkNames& names, std
     }
   }
   for (const Json& port : list(queues, "ports")) {
-    const auto named = names.interfaces.find(text_of(port, "port"));
-    fabric::SonicLanePort one{
-        named == names.interfaces.end() ? sonic_port(count_of(port, "port"), port_step) : named->second,
-        weights_of(port),
-        {}};
+    fabric::SonicLanePort one{interface_of(names, text_of(port, "port"), port_step), weights_of(port), {}};
     if (flag_of(port, "facesHost")) {
       for (const fabric::SonicMark& mark : lanes.marks) {
         const bool is_lane =

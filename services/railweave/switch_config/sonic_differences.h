@@ -2,7 +2,6 @@
 // make. Compared is what tables mean for each port, as maps and schedulers of other names may say the same. Pure.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,8 @@ struct SonicDifference {
   std::string has;      // "-": nothing
 };
 
-// In the order of the wanted ports, then of the wanted routes. Not compared: queues that no DSCP leads to once the port's maps are as wanted.
+// In the order of the wanted ports, then of the wanted routes. Not compared: queues that no DSCP leads to once the port's maps
+// are as wanted.
 std::vector<SonicDifference> sonic_differences(const Json& wanted, const Json& config_db);
 
 }  // namespace railweave::cli

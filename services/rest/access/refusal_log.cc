@@ -27,7 +27,7 @@ void RefusalLog::note(const AccessRecord& record, RateLimit::Clock::time_point n
   std::string text = "refused with " + std::to_string(record.status) + ": " + std::string(to_string(record.method)) +
                      " " + plain(record.path) + " from " + std::string(record.remote_address);
   if (record.caller != nullptr) {
-    text += " by " + plain(record.caller->name) + ", " + std::string(control::role_name(record.caller->role));
+    text += " by " + plain(record.caller->name) + ", " + std::string(to_text(record.caller->role));
     if (!record.caller->tenant.empty()) text += " of " + plain(record.caller->tenant);
     if (!record.caller->token.empty()) text += ", token " + record.caller->token;
   }

@@ -65,7 +65,7 @@ Response forbidden(const Caller& caller, const Access& access) {
                               (caller.role == control::Role::viewer   ? "a viewer"
                                : caller.role == control::Role::member ? "a member of tenant " + caller.tenant
                                : caller.role == control::Role::agent  ? "the agent of node " + caller.node
-                                                                      : "an " + std::string(role_name(caller.role))),
+                                                                      : "an " + std::string(to_text(caller.role))),
                           "ask an administrator for a token of another role");
 }
 

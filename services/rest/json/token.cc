@@ -14,7 +14,7 @@ using control::AccessToken;
 using control::Role;
 
 constexpr std::tuple kRequestFields{required_field("name", &AccessToken::name),
-                                    required_field("role", &AccessToken::role, OneOf{kRoles, "role"}),
+                                    required_field("role", &AccessToken::role, kRoleText),
                                     field("tenant", &AccessToken::tenant), field("node", &AccessToken::node)};
 
 constexpr std::size_t kMaxNodeName = 255;
@@ -58,7 +58,7 @@ Result<AccessToken> read_token_request(std::string_view body) {
 std::string write_token(const AccessToken& token, std::int64_t now_us, const std::string& text) {
   Out value{{"id", token.id},
             {"name", token.name},
-            {"role", role_name(token.role)},
+            {"role", to_text(token.role)},
             {"tenant", text_or_null(token.tenant)},
             {"node", text_or_null(token.node)},
             {"issuedBy", token.issued_by},
@@ -71,7 +71,7 @@ std::string write_token(const AccessToken& token, std::int64_t now_us, const std
 
 std::string write_caller(const AccessToken& as, std::string_view known_by) {
   return dump(Out{{"name", as.name},
-                  {"role", role_name(as.role)},
+                  {"role", to_text(as.role)},
                   {"tenant", text_or_null(as.tenant)},
                   {"node", text_or_null(as.node)},
                   {"authentication", known_by}});

@@ -13,7 +13,7 @@ constexpr std::int64_t kMoment_us = 1'000;
 std::string outcome(const Peer& peer, const KnownCallers& known, RateLimit& limit) {
   const auto caller = authenticate({}, peer, {}, known, kMoment_us, limit);
   if (!caller) return caller.error().code;
-  return (*caller)->name + " " + std::string(control::role_name((*caller)->role)) + " " + (*caller)->tenant;
+  return (*caller)->name + " " + std::string(to_text((*caller)->role)) + " " + (*caller)->tenant;
 }
 
 std::string outcome(const Peer& peer, const KnownCallers& known) {

@@ -31,7 +31,7 @@ std::string outcome(const std::string& more, const OidcRules& by = rules()) {
     if (claims.find(key) == std::string::npos) claims += (claims.size() > 1 ? "," : "") + key + value;
   }
   const auto user = user_of(claims + "}", by, kSignedIn_us);
-  return user ? user->name + " " + std::string(control::role_name(user->role)) + " " + user->tenant : user.error().code;
+  return user ? user->name + " " + std::string(to_text(user->role)) + " " + user->tenant : user.error().code;
 }
 
 TEST(OidcClaims, TheRoleThatMayDoMostIsTaken) {

@@ -40,7 +40,7 @@ Headers says(const std::string& text) {
 std::string outcome_of(const Headers& headers, const Peer& peer, RateLimit& limit) {
   const auto caller = authenticate(headers, peer, {}, known_here(), kTime_us, limit);
   if (!caller) return std::to_string(caller.error().status) + " " + caller.error().code;
-  return (*caller)->name + " " + std::string(control::role_name((*caller)->role)) + " " + (*caller)->tenant + " " +
+  return (*caller)->name + " " + std::string(to_text((*caller)->role)) + " " + (*caller)->tenant + " " +
          (*caller)->token;
 }
 

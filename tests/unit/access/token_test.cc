@@ -113,7 +113,7 @@ TEST(Access, RolesIncludeEachOtherButForMembers) {
   const auto who = [](Access access) {
     std::string text;
     for (const Role role : {Role::viewer, Role::member, Role::fabric_operator, Role::administrator}) {
-      if (access.allows(role)) text += role_name(role).substr(0, 1);
+      if (access.allows(role)) text += to_text(role).substr(0, 1);
     }
     return text;
   };
