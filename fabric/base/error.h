@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "fabric/base/message.h"
+
 namespace railweave {
 
 enum class ErrorKind {
@@ -28,6 +30,15 @@ struct Error {
   std::string message;   // what is wrong, for people
   std::string location;  // where: "line 12, column 4", a JSON pointer, a file; may be empty
   std::string hint;      // what to do about it; may be empty
+  // Where the message names what not all may see: the whole of it, and `message` is what anyone may read.
+  Message said = {};
+
+  [[nodiscard]] Message whole() const { return said.empty() ? Message(message) : said; }
+
+  void append(const std::string& words) {
+    message += words;
+    if (!said.empty()) said += words;
+  }
 
   // One line: "location: message (hint)".
   [[nodiscard]] std::string text() const {
@@ -39,6 +50,12 @@ struct Error {
 
 template <class T>
 using Result = std::expected<T, Error>;
+
+inline Error error_of(ErrorKind kind, std::string code, Message said, std::string location = {},
+                      std::string hint = {}) {
+  std::string message = said.public_text();
+  return {kind, std::move(code), std::move(message), std::move(location), std::move(hint), std::move(said)};
+}
 
 inline std::unexpected<Error> fail(ErrorKind kind, std::string code, std::string message, std::string location = {},
                                    std::string hint = {}) {

@@ -107,7 +107,7 @@ class AfterFailure {
       hose_.emplace(loads.view(), tables, plane, ports_);
     }
   }
-  // Of links whose load may change; none: packets do not arrive. Valid until the next call.
+  // The links whose load may change; none: packets do not arrive. Valid until the next call.
   std::optional<std::span<const LinkLoad>> without(LinkId link, const RouteChanges& changes) {
     if (pattern_) return pattern_->loads_without(link, changes);
     if (hose_) return hose_->loads_without(link, changes);

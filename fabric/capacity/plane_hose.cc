@@ -1,6 +1,6 @@
 #include "fabric/capacity/plane_hose.h"
 
-#include "fabric/routing/plane/mix.h"
+#include "fabric/base/mix.h"
 
 namespace railweave::fabric {
 
@@ -26,14 +26,14 @@ void PlaneHose::read(PlaneId plane, std::span<const HoseTarget> targets) {
       groups_.push_back({.sw = home.value(), .digest = {.fingerprint = mix(home.value()), .groups = 1}});
       const Home& own = in.homes[in.home_of[scope_.local(home)]];
       sources_.push_back({.sw = home.value(),
-                          .row = static_cast<std::uint32_t>(scope_.local(home)),
+                          .row = scope_.local(home),
                           .switch_class = egress_.class_of(home.value()),
                           .first_column = own.first,
                           .column_count = own.count});
     }
     groups_.back().digest.send_mbps += target.send_mbps;
     group_of_target_.push_back(static_cast<std::uint32_t>(groups_.size() - 1));
-    columns_.push_back(static_cast<std::uint32_t>(scope_.local(target.id)));
+    columns_.push_back(scope_.local(target.id));
   }
   first_hops_.read(*tables_, sources_, columns_, group_of_target_);
 }

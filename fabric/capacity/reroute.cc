@@ -40,7 +40,8 @@ std::vector<std::uint8_t> spread_otherwise(const FabricView& view_before, const 
   }
   view_after.for_each_touched_link(view_before, [&](LinkId link) {
     const PlaneId plane = scope.arc_of(link).plane;
-    const bool changed = view_before.alive(link) != view_after.alive(link);
+    const bool changed =
+        view_before.alive(link) != view_after.alive(link) || view_before.rate(link) != view_after.rate(link);
     if (changed && plane && is_spread[plane.index()] != 0) differs[plane.index()] = 1;
   });
   return differs;
@@ -83,9 +84,9 @@ std::vector<ReservationPtr> crossing_changes(const Ledger& ledger, const FabricV
     if (otherwise[scope.plane_of(DestinationId(destination)).index()] == 0) continue;
     for (const std::uint32_t i : list) crosses[i] = 1;
   }
-  // Reservations over links whose state changed, and those that the change may have connected or cut off.
+  // Reservations over links whose state or rate changed, and those that the change may have connected or cut off.
   view_after.for_each_touched_link(view_before, [&](LinkId link) {
-    if (view_before.alive(link) == view_after.alive(link)) return;
+    if (view_before.alive(link) == view_after.alive(link) && view_before.rate(link) == view_after.rate(link)) return;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (crosses[i] != 0) continue;
       const auto forward = static_cast<DirectedLink>(link.index() * 2);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "fabric/base/mix.h"
 #include "fabric/capacity/b_matching.h"
 #include "fabric/capacity/set_members.h"
-#include "fabric/routing/plane/mix.h"
 
 namespace railweave::fabric {
 namespace {

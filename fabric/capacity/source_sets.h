@@ -21,11 +21,11 @@ class SourceSets {
   [[nodiscard]] std::span<const std::uint64_t> members(Id id) const {
     return std::span(pool_).subspan(id * words_, words_);
   }
-  Id intern(std::span<const std::uint64_t> members);
+  Id intern(std::span<const std::uint64_t> set);
   Id united(Id a, Id b);
   Id without(Id a, Id b);
-  // Removes the newest sets until `size` are left.
-  void shrink(std::size_t size);
+  // Removes the newest sets until `to` are left.
+  void shrink(std::size_t to);
 
   // The largest total rate that the sources can send at once: a maximum b-matching (b_matching.h) of sources and
   // targets. targets: for each set, once, what the targets that it reaches receive together.

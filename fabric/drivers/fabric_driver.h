@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
+#include "fabric/drivers/management_keys.h"
 #include "fabric/drivers/port_reports.h"
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/topology/topology.h"
@@ -53,9 +55,11 @@ struct Observation {
     linkStateChange,   // a port of the switch went up or down
     capabilityChange,  // of an adapter: capabilities or description
     lost,              // reports may have been lost; discover again
+    wrongKey,          // the device was sent a datagram with another management key than its own
   };
   Kind kind = Kind::linkStateChange;
   Guid device;
+  Guid sender{};  // of wrongKey; unknown: no device has its LID
 };
 
 enum class WriteOutcome : std::uint8_t {
@@ -63,7 +67,8 @@ enum class WriteOutcome : std::uint8_t {
   mismatch,  // reads back differently
   refused,   // the switch answered with an error
   silent,    // the switch does not answer, or is not in the subnet
-  held,      // not written: a write that must come before it was not applied
+  held,      // not written: a write that must come before it was not applied, or the driver yielded
+  changed,   // not written: another program has written it since, as ForwardingDelta::expected says
 };
 
 struct IsolatedSwitch {
@@ -75,7 +80,8 @@ struct ProgramReport {
   std::vector<WriteOutcome> blocks;  // as delta.blocks
   std::vector<IsolatedSwitch> isolated;
   std::uint64_t asked = 0;
-  [[nodiscard]] bool complete() const { return isolated.empty(); }
+  bool yielded = false;  // to another program that writes: the rest is held
+  [[nodiscard]] bool complete() const { return isolated.empty() && !yielded; }
 };
 
 struct TableReading {
@@ -142,12 +148,17 @@ class FabricDriver {
   // Writes the delta's blocks in its order of stages and reads back what was written. Error only where nothing can be
   // written at all.
   virtual Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) = 0;
+  // Asked before each block that program() writes: once it says yes, nothing more is written.
+  virtual void yield_when(std::function<bool()> another_writes) = 0;
   // Asks the subnet whether writing is allowed: by the mode, and because no other subnet manager is master.
   virtual Result<void> may_write() = 0;
   // Assigns LIDs and brings every cabled port to active. sm_lid: where devices send traps; 0: the local port.
   virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
   // Writes what differs of the tables and reads it back, port by port. Error only where nothing can be written at all.
   virtual Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) = 0;
+  // Gives every port the management key of this generation, and reads it back; releases: takes it away, for another subnet
+  // manager. Nothing without secrets. Error only where nothing can be written at all.
+  virtual Result<ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) = 0;
   // Answers in the order of the ports.
   virtual Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) = 0;
   virtual Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) = 0;

@@ -7,10 +7,9 @@
 
 namespace railweave::fabric {
 
-StagedWrites::StagedWrites(const ForwardingDelta& delta) : delta_(delta), drops_(delta.drops_first) {
+StagedWrites::StagedWrites(const ForwardingDelta& delta) : delta_(delta) {
   for (std::size_t i = 0; i < delta.blocks.size(); ++i) {
     numbers_[delta.blocks[i].number].stages[delta.blocks[i].stage].push_back(i);
-    if (drops_ && delta.blocks[i].stage == 0) ++first_stage_left_;
   }
   for (auto& [name, number] : numbers_) start_next(number);
 }
@@ -18,11 +17,21 @@ StagedWrites::StagedWrites(const ForwardingDelta& delta) : delta_(delta), drops_
 void StagedWrites::start_next(Number& number) {
   if (number.under_way != 0 || number.broken || number.stages.empty()) return;
   const auto next = number.stages.begin();
-  if (drops_ && !packets_gone_ && next->first != 0) return;
+  if (waited_ < delta_.waits.size() && next->first >= delta_.waits[waited_]) return;
   number.stage = next->first;
   number.under_way = next->second.size();
+  under_way_ += number.under_way;
   ready_.insert(ready_.end(), next->second.begin(), next->second.end());
   number.stages.erase(next);
+}
+
+std::optional<std::uint16_t> StagedWrites::next_stage() const {
+  std::optional<std::uint16_t> lowest;
+  for (const auto& [name, number] : numbers_) {
+    if (number.broken || number.stages.empty()) continue;
+    lowest = std::min(lowest.value_or(UINT16_MAX), number.stages.begin()->first);
+  }
+  return lowest;
 }
 
 std::vector<std::size_t> StagedWrites::take_ready() {
@@ -35,7 +44,7 @@ void StagedWrites::settle(std::size_t block) {
   Number& number = numbers_.at(delta_.blocks[block].number);
   RAILWEAVE_CHECK(number.under_way > 0 && number.stage == delta_.blocks[block].stage, "only what was taken is settled");
   --number.under_way;
-  if (drops_ && number.stage == 0) --first_stage_left_;
+  --under_way_;
 }
 
 void StagedWrites::applied(std::size_t block) {
@@ -49,7 +58,8 @@ void StagedWrites::failed(std::size_t block) {
 }
 
 void StagedWrites::packets_gone() {
-  packets_gone_ = true;
+  const auto next = next_stage();
+  while (next && waited_ < delta_.waits.size() && delta_.waits[waited_] <= *next) ++waited_;
   for (auto& [name, number] : numbers_) start_next(number);
 }
 

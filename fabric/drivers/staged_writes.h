@@ -1,11 +1,12 @@
 // Which blocks of a delta may be written now. Blocks of one number go stage by stage: a stage starts when all blocks of
-// the stage before are applied, and is held, with all that follow, once one of them failed. Different numbers do not
-// wait for each other, except that all first stages come before all others where the delta drops first.
+// the stage before are applied, and is held, with all that follow, once one of them failed. Different numbers wait for
+// each other only where the delta waits for packets to leave the fabric.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "fabric/routing/delta/forwarding_delta.h"
@@ -22,9 +23,9 @@ class StagedWrites {
   void applied(std::size_t block);
   void failed(std::size_t block);
 
-  // Where the delta drops first: all dropping writes are settled, and take_ready() returns nothing before
-  // packets_gone() says that everything in flight has left the fabric.
-  [[nodiscard]] bool waits_for_packets() const { return drops_ && !packets_gone_ && first_stage_left_ == 0; }
+  // All that was started is settled, and take_ready() returns nothing before packets_gone() says that everything in flight
+  // has left the fabric.
+  [[nodiscard]] bool waits_for_packets() const { return under_way_ == 0 && next_stage().has_value(); }
   void packets_gone();
   // Blocks that will never be ready. Complete once everything that was taken is settled.
   [[nodiscard]] std::vector<std::size_t> held() const;
@@ -38,12 +39,13 @@ class StagedWrites {
   };
   void settle(std::size_t block);
   void start_next(Number& number);
+  [[nodiscard]] std::optional<std::uint16_t> next_stage() const;  // the lowest that may still be started
 
   const ForwardingDelta& delta_;
   std::map<std::uint16_t, Number> numbers_;
   std::vector<std::size_t> ready_;
-  std::size_t first_stage_left_ = 0;
-  bool drops_ = false, packets_gone_ = false;
+  std::size_t under_way_ = 0;  // of all numbers
+  std::size_t waited_ = 0;     // of delta_.waits: over
 };
 
 }  // namespace railweave::fabric

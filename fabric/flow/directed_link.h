@@ -24,7 +24,7 @@ inline PortId out_port_of(const Topology& topology, DirectedLink link) {
   return link % 2 == 0 ? topology.a(link_of(link)) : topology.b(link_of(link));
 }
 
-// Mb/s by DirectedLink: the nominal rate, 0 where the link is down. A link of unknown rate counts as `unknown_mbps`.
+// Mb/s by DirectedLink: the rate that the link runs at, 0 where the link is down. A link of unknown rate counts as `unknown_mbps`.
 std::vector<double> link_capacities_mbps(const FabricView& view, double unknown_mbps = 100'000);
 
 }  // namespace railweave::fabric

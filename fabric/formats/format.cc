@@ -34,12 +34,28 @@ bool has_uuid(std::string_view line) {
   return false;
 }
 
+// "railweave": "fabric", as a field: other tools' texts may have the name as a value.
+bool is_native(std::string_view text) {
+  static constexpr std::string_view kField = "\"railweave\"";
+  for (auto at = text.find(kField); at != std::string_view::npos; at = text.find(kField, at + 1)) {
+    LineCursor cursor(text.substr(at + kField.size()));
+    const auto skip = [&] {
+      while (!cursor.at_end() && std::string_view(" \t\r\n").find(cursor.peek()) != std::string_view::npos)
+        cursor.advance(1);
+    };
+    skip();
+    if (!cursor.take(':')) continue;
+    skip();
+    if (cursor.peek() == '"') return true;
+  }
+  return false;
+}
+
+// JSON of another tool is nothing that is known: only what speaks of cliques is a list of them.
 Format detect_json(std::string_view text) {
-  const auto head = text.substr(0, 4096);
-  if (mentions(head, "\"railweave\"")) return Format::native;
-  if (mentions(head, "clique") || mentions(head, "Clique")) return Format::nvlink_cliques;
-  // Keys may come in any order, and "railweave" last.
-  return mentions(text, "\"railweave\"") ? Format::native : Format::nvlink_cliques;
+  if (is_native(text)) return Format::native;
+  const bool cliques = mentions(text, "clique") || mentions(text, "Clique");
+  return cliques ? Format::nvlink_cliques : Format::unknown;
 }
 
 }  // namespace

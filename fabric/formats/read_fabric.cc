@@ -5,12 +5,13 @@
 
 #include "fabric/formats/infiniband/ibnetdiscover.h"
 #include "fabric/formats/infiniband/ibsim.h"
+#include "fabric/formats/infiniband/other_forms.h"
 #include "fabric/formats/native/native_json.h"
 
 namespace railweave::fabric {
 
 Result<void> read_into(std::string_view text, Format format, const ReadOptions& options, TopologyBuilder& builder) {
-  if (format == Format::unknown) format = detect_format(text);
+  if (format == Format::unknown && describe_other_form(text).empty()) format = detect_format(text);
   switch (format) {
     case Format::ibnetdiscover:
       return read_ibnetdiscover(text, options, builder);
@@ -19,6 +20,11 @@ Result<void> read_into(std::string_view text, Format format, const ReadOptions& 
     case Format::native:
       return read_native_json(text, options, builder);
     case Format::unknown:
+      if (const std::string other = describe_other_form(text); !other.empty()) {
+        return fail(ErrorKind::malformed, "input.format",
+                    other + ", which is not read: it has not all that a fabric needs",
+                    location_text(options.source, 1, 1), "give the output of ibnetdiscover without options");
+      }
       return fail(ErrorKind::malformed, "input.format",
                   "the format is not recognised; known are output of ibnetdiscover, ibsim netlists and "
                   "Railweave's native JSON",

@@ -44,6 +44,10 @@ CounterHistory::CounterHistory(const Topology& topology, const HistoryOptions& o
   }
 }
 
+void CounterHistory::set_rate(PortId port, RateMbps rate) {
+  states_[port.index()].rate_bytes_per_s = static_cast<std::uint64_t>(rate.value()) * 125'000;
+}
+
 CounterHistory::Taken CounterHistory::take(PortId port, const PortCounts& counts, std::int64_t at_us) {
   RAILWEAVE_CHECK(port.index() < states_.size() && at_us >= 0, "a switch or adapter port, at a time from 0");
   State& state = states_[port.index()];

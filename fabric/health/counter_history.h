@@ -55,6 +55,8 @@ class CounterHistory {
   };
   Taken take(PortId port, const PortCounts& counts, std::int64_t at_us);
   void forget(PortId port);  // its device was replaced or absent
+  // What its link runs at, where that is not as the topology says.
+  void set_rate(PortId port, RateMbps rate);
 
   [[nodiscard]] const PortRates& rates(PortId port) const { return states_[port.index()].rates; }
   [[nodiscard]] PortTrend trend(PortId port) const;

@@ -1,10 +1,11 @@
-// Links that flap count as down until they are calm, so that not every flap reroutes the fabric: route flap damping
-// (RFC 2439, section 4) applied to links. Each flap adds a penalty, which decays
-// exponentially; above one threshold the link is suppressed, below a lower one it may be used again. No clock, see
-// counter_history.h; state of fixed size per link. Used by one thread.
+// Flaps of links, and restarts of switches, are counted here, so that not every flap reroutes the fabric: route flap
+// damping (RFC 2439) applied to links, with a count within a window in the place of a decaying penalty. Which links may be
+// held out of use is said by held_links.h, what is a flap by link_flaps.h. No clock, see counter_history.h; memory for what
+// flapped within the window alone. Used by one thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "fabric/base/error.h"
@@ -13,47 +14,57 @@
 namespace railweave::fabric::health {
 
 struct DampingOptions {
-  // In the proportions that RFC 2439 4.2 and routers use (1000 a flap, suppressed at 2000, used again at 750, half-life
-  // 15 min, at most 60 min), with a shorter memory: a cable that is quiet for minutes is most likely good.
-  double penalty = 1000;  // per flap
-  double suppress_at = 2000;
-  double reuse_below = 750;
-  std::int64_t half_life_us = 300'000'000;
-  // The longest time after its last flap that a link is suppressed, however often it flapped.
-  std::int64_t max_suppress_us = 1'800'000'000;
+  bool is_on = true;
+  // As many flaps within the window make a link one that flaps, until it was calm for the hold time. Seating a cable takes
+  // two or three attempts, which are within minutes of each other.
+  unsigned flaps = 4;
+  std::int64_t window_us = 600'000'000;
+  std::int64_t hold_us = 600'000'000;
+  // Of a switch's links, and of the paths between two leaves, that may be held at the same time.
+  unsigned share_percent = 25;
+  // A switch whose cables all went down and came back is a device that was restarted; what its ports do this long after
+  // is part of its start.
+  std::int64_t start_us = 60'000'000;
+
+  static constexpr unsigned kMostFlaps = 100;
 };
 // "health.damping"
 Result<void> check(const DampingOptions& options);
 
-class LinkDamping {
+template <class Id>
+struct Flapping {
+  Id id;
+  std::int64_t since_us = 0;  // the flap that made it one
+  std::int64_t until_us = 0;  // if it does not flap before
+  std::uint64_t flaps = 0;    // since the first that counted
+  friend bool operator==(const Flapping&, const Flapping&) = default;
+};
+
+// Of links or switches.
+template <class Id>
+class FlapDamping {
  public:
-  explicit LinkDamping(std::size_t links, const DampingOptions& options = {});  // that check() accepts
+  explicit FlapDamping(const DampingOptions& options);  // that check() accepts
 
-  // The link went down (coming up again is not counted). Returns whether it is suppressed now.
-  bool flap(LinkId link, std::int64_t at_us);
-  [[nodiscard]] bool suppressed(LinkId link, std::int64_t now_us) const {
-    return now_us < states_[link.index()].reuse_us;
-  }
-  // When a suppressed link may be used again, if it does not flap before; in the past: it may.
-  [[nodiscard]] std::int64_t reusable_at_us(LinkId link) const { return states_[link.index()].reuse_us; }
-  [[nodiscard]] double penalty(LinkId link, std::int64_t now_us) const;
+  void flap(Id id, std::int64_t at_us);
   // For operators: the cable was replaced.
-  void forget(LinkId link) { states_[link.index()] = {.listed = states_[link.index()].listed}; }
+  void forget(Id id) { records_.erase(id); }
 
-  // Suppressed links that became calm since the last call, by id; each is returned once.
-  std::vector<LinkId> take_reusable(std::int64_t now_us);
-  [[nodiscard]] std::size_t suppressed_count(std::int64_t now_us) const;
+  // Those that flap now, the longest first.
+  [[nodiscard]] std::vector<Flapping<Id>> flapping(std::int64_t now_us);
 
  private:
-  struct State {
-    double penalty = 0;  // at at_us
-    std::int64_t at_us = 0, reuse_us = 0;
-    bool listed = false;  // in suppressed_
+  struct Record {
+    std::vector<std::int64_t> at_us;  // the newest flaps, at most DampingOptions::flaps
+    std::int64_t since_us = 0, until_us = 0;
+    std::uint64_t flaps = 0;
   };
   DampingOptions options_;
-  double ceiling_;
-  std::vector<State> states_;       // by link
-  std::vector<LinkId> suppressed_;  // and not yet returned by take_reusable()
+  std::map<Id, Record> records_;
 };
+
+extern template class FlapDamping<LinkId>;
+extern template class FlapDamping<SwitchId>;
+using LinkDamping = FlapDamping<LinkId>;
 
 }  // namespace railweave::fabric::health

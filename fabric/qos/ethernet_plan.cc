@@ -25,6 +25,7 @@ std::int64_t on_wire(std::int64_t mbps, const CapacityRules& rules) {
 
 std::vector<EthernetQueue> queues_of(const QosClasses& classes, const CapacityRules& rules,
                                      std::span<const OwnedLoad> owned, std::int64_t link_mbps) {
+  const auto lossless = lossless_on_ethernet(classes);
   std::vector<EthernetQueue> queues;
   std::int64_t sum = 0;
   for (std::size_t c = 0; c < classes.size(); ++c) {
@@ -37,7 +38,8 @@ std::vector<EthernetQueue> queues_of(const QosClasses& classes, const CapacityRu
                       .job = {},
                       .dscp = classes[c].dscp,
                       .traffic_class = class_number(classes, c),
-                      .rate = RateMbps(std::max<std::int64_t>(1, rate))});
+                      .rate = RateMbps(std::max<std::int64_t>(1, rate)),
+                      .lossless = std::ranges::find(lossless, c) != lossless.end()});
     sum += queues.back().rate.value();
   }
   for (const OwnedLoad& one : owned) {
@@ -46,7 +48,8 @@ std::vector<EthernetQueue> queues_of(const QosClasses& classes, const CapacityRu
                       .job = one.owner->job,
                       .dscp = lane_dscp(classes, one.lane),
                       .traffic_class = lane_traffic_class(classes, one.lane),
-                      .rate = RateMbps(on_wire(one.mbps, rules))});
+                      .rate = RateMbps(on_wire(one.mbps, rules)),
+                      .lossless = classes[one.qos_class].lossless});
     sum += queues.back().rate.value();
   }
   // Rates are whole Mb/s, and each queue has at least one: what that is too much is taken from the largest class.
@@ -77,6 +80,17 @@ std::vector<PortId> destinations_from(const Reservation& owner, PortId from) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> lossless_on_ethernet(const QosClasses& classes) {
+  const std::size_t lowest = lowest_class(classes);
+  std::vector<std::size_t> lossless;
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (classes[c].lossless && classes[c].dscp != kCongestionDscp && c != lowest) lossless.push_back(c);
+  }
+  std::ranges::stable_sort(lossless, std::ranges::greater{}, [&](std::size_t c) { return classes[c].share_permille; });
+  lossless.resize(std::min(lossless.size(), kMostLosslessClasses));
+  return lossless;
+}
 
 unsigned ethernet_lanes(const QosClasses& classes) {
   const unsigned shared = shared_traffic_classes(classes);
@@ -118,6 +132,12 @@ EthernetPlan plan_ethernet(const QosClasses& classes, const Ledger& ledger, cons
     one.faces_host = !t.is_switch_port(peer);
     if (one.link.value() <= 0) continue;
     one.queues = queues_of(classes, ledger.rules(), owned_on(owned, directed_link(t, port)), one.link.value());
+    one.cable_m = t.spec(t.link(port)).cable_length_m;
+    one.in_use = view.alive(t.link(port)) && !view.drained(t.link(port));
+    for (const OwnedLoad& mark : owned_on(owned, directed_link(t, peer))) {
+      one.arriving.push_back({mark.lane, lane_traffic_class(classes, mark.lane), classes[mark.qos_class].lossless});
+    }
+    std::ranges::sort(one.arriving, {}, &ArrivingLane::lane);
     if (one.faces_host) {
       for (const OwnedLoad& mark : owned_on(owned, directed_link(t, peer))) {
         one.admitted.push_back({lane_dscp(classes, mark.lane), mark.owner->job, destinations_from(*mark.owner, peer)});

@@ -7,6 +7,9 @@
 // there, and the owner's class that much less. A host may send with a lane's DSCP only where a job of its own has that lane,
 // and only to the ports of that job: its leaf re-marks other packets to DSCP 0.
 //
+// A class that is lossless is paused (PFC) before its packets are lost. Switches have memory for two such classes, those of the
+// largest shares, and for the lanes of jobs whose class is lossless, on the ports that their packets pass.
+//
 // All of it holds for the routes that Railweave computes, one for each destination: switches that hash flows onto several
 // links carry them elsewhere.
 #pragma once
@@ -25,6 +28,12 @@ namespace railweave::fabric {
 inline constexpr unsigned kTrafficClasses = 8;
 inline constexpr std::uint8_t kCongestionDscp = 48;  // of RoCE's congestion notifications
 
+inline constexpr std::size_t kMostLosslessClasses = 2;
+
+// The classes that switches pause, by descending shares: at most kMostLosslessClasses, never the one of notifications, whose
+// packets must not wait for what they are about, nor the lowest, which shares its memory with all that nothing marks.
+std::vector<std::size_t> lossless_on_ethernet(const QosClasses& classes);
+
 // The number of lanes that jobs may have of their own on Ethernet beside these classes.
 unsigned ethernet_lanes(const QosClasses& classes);
 // Preconditions: lane < kTrafficClasses.
@@ -37,6 +46,13 @@ struct EthernetQueue {
   std::string job;                   // the owner; "" for classes
   std::uint8_t dscp = 0, traffic_class = 0;
   RateMbps rate;  // on the wire, always got; the sum of a port's is at most its link's rate
+  bool lossless = false;
+};
+
+// A lane whose packets come in at a port.
+struct ArrivingLane {
+  std::uint8_t lane = 0, traffic_class = 0;
+  bool lossless = false;
 };
 
 // Packets that a host may send with a lane's DSCP.
@@ -49,8 +65,11 @@ struct AdmittedMark {
 struct EthernetPort {
   PortId port;
   RateMbps link;                       // nominal
+  double cable_m = 0;                  // 0: not known
+  bool in_use = true;                  // its link is up and not drained
   bool faces_host = false;             // an adapter is on the other end: marks are filtered
   std::vector<EthernetQueue> queues;   // classes in their order, then lanes; the lowest class takes all other DSCPs
+  std::vector<ArrivingLane> arriving;  // by lane
   std::vector<AdmittedMark> admitted;  // by DSCP; of a port that faces a host
 };
 

@@ -94,32 +94,56 @@ class PortPlanner {
     }
     return map;
   }
-  // What may leave a switch by a link, by input port.
+  // What may leave a switch by a link, by input port. Where packets of owners pass, lanes are closed to others as well: else those
+  // would get from there onto links where the owners have their lanes.
   [[nodiscard]] IngressFilter closed_to_others(const IngressFilter& filter, SwitchId sw, DirectedLink out) const {
-    const auto owners = owned_on(owned_, out);
-    if (!filter.is_any() || owners.empty()) return filter;
+    std::vector<std::uint8_t> lanes;
+    for (const OwnedLoad& owner : owned_on(owned_, out)) lanes.push_back(owner.lane);
+    for (const LanePassage& one : passing(out)) {
+      if (one.lane < plan_.owned_lanes && input_.ports_first) lanes.push_back(one.lane);
+    }
+    if (!filter.is_any() || lanes.empty()) return filter;
     const Topology& t = input_.view.topology();
     std::vector<std::uint16_t> closed(filter.ports(), 0);
     for (const PortId in : t.ports(sw)) {
       const PortId peer = t.peer(in);
       if (!peer || t.kind(t.link(in)) != LinkKind::infiniband) continue;
-      const auto before = owned_on(owned_, directed_link(t, peer));
-      for (const OwnedLoad& owner : owners) {
-        if ((input_.shared_lanes >> owner.lane & 1U) != 0) continue;
-        const auto same = std::ranges::find(before, owner.lane, &OwnedLoad::lane);
-        // Where no job has the lane, an owner may come from after a failure, unless those are among its links as well.
-        const bool may_come = same == before.end() ? !owner.owner->survives_link_failure : same->owner == owner.owner;
-        if (may_come) continue;
-        closed[static_cast<std::size_t>(t.number(in))] |=
-            level_bits(plan_.owned_level(owner.lane, 0), plan_.routing_levels);
+      for (const std::uint8_t lane : lanes) {
+        if ((input_.shared_lanes >> lane & 1U) != 0 || may_come(lane, directed_link(t, peer), out)) continue;
+        closed[static_cast<std::size_t>(t.number(in))] |= level_bits(plan_.owned_level(lane, 0), plan_.routing_levels);
       }
     }
     return filter.without(closed);
   }
-  // Of the shares that admission may reserve, what one table can promise to all classes; 0: by reservations.
+  // What one table can promise to all classes, of the shares that admission may reserve; 0: by reservations.
   [[nodiscard]] std::uint32_t share_permille() const { return share_permille_; }
 
  private:
+  [[nodiscard]] const Reservation* owner(DirectedLink link, std::uint8_t lane) const {
+    const auto here = owned_on(owned_, link);
+    const auto at = std::ranges::find(here, lane, &OwnedLoad::lane);
+    return at == here.end() ? nullptr : at->owner;
+  }
+  [[nodiscard]] std::span<const LanePassage> passing(DirectedLink link) const {
+    const auto here = std::ranges::equal_range(input_.passages, link, {}, &LanePassage::link);
+    return {here.begin(), here.end()};
+  }
+  // Whether packets of a job that has the lane on a link, or passes there, come by the link before it.
+  [[nodiscard]] bool may_come(std::uint8_t lane, DirectedLink before, DirectedLink out) const {
+    const Reservation *from = owner(before, lane), *onto = owner(out, lane);
+    if (from != nullptr && from == onto) return true;
+    if (from == nullptr && !input_.ports_first && !onto->survives_link_failure) return true;
+    const auto passes = [&](DirectedLink link, const std::string& job) {
+      const Reservation* const has = link == out ? onto : from;
+      return (has != nullptr && has->job == job) || std::ranges::any_of(passing(link), [&](const LanePassage& one) {
+               return one.lane == lane && one.job == job;
+             });
+    };
+    if (from != nullptr && passes(out, from->job)) return true;
+    return std::ranges::any_of(passing(before),
+                               [&](const LanePassage& one) { return one.lane == lane && passes(out, one.job); });
+  }
+
   Result<VlArbitration> table(std::vector<std::uint32_t> min_shares) {
     const auto known = tables_.find(min_shares);
     if (known != tables_.end()) return known->second;

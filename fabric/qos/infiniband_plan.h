@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/capacity/lane_passages.h"
 #include "fabric/qos/arbitration.h"
 #include "fabric/qos/opensm_settings.h"
 #include "fabric/qos/port_tables.h"
@@ -56,6 +57,11 @@ struct InfinibandPlanInput {
   // Switches drop service levels that no job at the host has (ingress_filter.h); none: they pass all.
   std::optional<std::vector<IngressUser>> users;
   std::uint16_t shared_lanes = 0;  // a bit each: jobs that are not their owners may send on them, and are not cut off
+  // Where else packets of owners come from, now or once switches have the routes that they get next.
+  LanePassages passages;
+  // Ports are written before routes change. Else lanes stay open to links on which no job has them, but for jobs that survive
+  // link failures, which have theirs on every link that they may need.
+  bool ports_first = true;
   // Levels that ranks still send with, a bit each: where nothing else uses them, they lead to the lowest class.
   std::uint16_t kept_levels = 0;
   unsigned data_lanes = 8;        // of the port with the fewest

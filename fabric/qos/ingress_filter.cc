@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/topology/topology.h"
+
 namespace railweave::fabric {
 
 IngressFilter IngressFilter::without(const std::vector<std::uint16_t>& closed) const {

@@ -2,11 +2,12 @@
 // classes, and of unmarked packets. The switch drops the rest (VL 15), so that no host gives itself a class or a lane of
 // another job, whatever it writes into its packets. Ports towards switches pass all: what came so far was filtered. Pure.
 //
-// A lane that a job has on a link is closed there to packets that come from a link where another job has the same lane: lanes are
-// used again elsewhere in the fabric, and the level in a packet says the lane and not the job. From links where no job has the
-// lane it is closed as well if the job survives link failures: it has the lane on its links after every failure, so that none of
-// its packets comes from elsewhere, and routes may change before tables do. For a job that does not, they pass it on: its packets
-// may come from there until tables follow, and another owner of the same lane number can get in that way.
+// A lane that a job has on a link is closed there to packets from links on which it does not have it: lanes are used again elsewhere
+// in the fabric, and the level in a packet says the lane and not the job. So packets of a host stay on links of jobs there, whatever
+// the tables of routes say: from those no link of another owner is reached. As routes may change, the lane is also open from links
+// that its owner's packets come by on the routes that switches have or get next (lane_passages.h); where ports cannot be written
+// before routes change, from all links on which no job has the lane, unless its owner survives link failures: such a job has
+// the lane on its links after every failure.
 //
 // Such packets are dropped, and not put into the lowest class: a switch sees the level of a packet and not the lane that it came
 // on, so that at the next one they would be back on the lane.
@@ -20,9 +21,11 @@
 #include <span>
 #include <vector>
 
-#include "fabric/topology/topology.h"
+#include "fabric/topology/ids.h"
 
 namespace railweave::fabric {
+
+class Topology;
 
 // A job at a port of an adapter.
 struct IngressUser {

@@ -8,7 +8,7 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kMostHeld = 16;
+constexpr std::size_t kMaxHeld = 16;
 
 std::uint32_t permille_of(std::int64_t mbps, std::int64_t capacity) {
   return static_cast<std::uint32_t>((mbps * 1000 + capacity - 1) / capacity);
@@ -35,7 +35,7 @@ bool PortPromises::hold(const std::vector<std::uint32_t>& min_permille) {
   const bool holds = can_promise(lane_demands(classes_, routing_lanes_, min_permille), limits_);
   if (!holds) {
     refused_.insert(min_permille);
-  } else if (held_.size() < kMostHeld) {
+  } else if (held_.size() < kMaxHeld) {
     held_.push_back(min_permille);
   }
   return holds;

@@ -1,6 +1,7 @@
 #include "fabric/topology/fabric_view.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace railweave::fabric {
 
@@ -16,6 +17,12 @@ bool FabricView::carries_transit(LinkId link) const {
     if (const SwitchId sw = topology_->switch_of(port); sw && drained(sw)) return false;
   }
   return true;
+}
+
+RateMbps FabricView::rate(LinkId link) const {
+  const RateMbps accepted = topology_->rate(link), seen = rate_seen(link);
+  if (seen.value() == 0 || accepted.value() == 0) return seen.value() == 0 ? accepted : seen;
+  return std::min(accepted, seen);
 }
 
 std::uint32_t FabricView::links_in_use(SiteLinkId link) const {
@@ -63,6 +70,11 @@ bool FabricView::is_spread_alike(const FabricView& other) const {
   return std::ranges::all_of(topology_->subnets(), [&](SubnetId one) { return spread(one) == other.spread(one); });
 }
 
+bool FabricView::is_based_alike(const FabricView& other) const {
+  if (spread_basis_ == other.spread_basis_) return true;
+  return spread_basis_ && other.spread_basis_ && *spread_basis_ == *other.spread_basis_;
+}
+
 void FabricView::set_spread(SubnetId subnet, PathSpread spread) {
   if (this->spread(subnet) == spread) return;
   auto changed = spreads_ == nullptr ? std::make_shared<std::vector<PathSpread>>(topology_->subnets().size())
@@ -74,6 +86,10 @@ void FabricView::set_spread(SubnetId subnet, PathSpread spread) {
 
 void FabricView::set_state(LinkId link, LinkState state) {
   links_.write(link.index()).state = static_cast<std::uint8_t>(state);
+}
+void FabricView::set_rate_seen(LinkId link, RateMbps rate) {
+  links_.write(link.index()).seen_mbps =
+      static_cast<std::uint32_t>(std::clamp<std::int64_t>(rate.value(), 0, std::numeric_limits<std::uint32_t>::max()));
 }
 void FabricView::set_drained(LinkId link, bool drained) { links_.write(link.index()).drained = drained; }
 void FabricView::set_cost(LinkId link, float cost) { links_.write(link.index()).cost = cost >= 1 ? cost : 1; }

@@ -1,4 +1,4 @@
-// A Topology together with what changes on it: link states, drains, link costs. A value: copying costs one pointer per
+// A Topology together with what changes on it: link states, rates, drains, link costs. A value: copying costs one pointer per
 // 256 links, and a change copies one chunk. Published copies are const and may be read by any number of threads.
 #pragma once
 
@@ -17,6 +17,13 @@ namespace railweave::fabric {
 enum class LinkState : std::uint8_t { up, degraded, down };
 BOOST_DESCRIBE_ENUM(LinkState, up, degraded, down)
 
+// What was out of use when routes were last spread again over the links that were left; by id, ascending.
+struct SpreadBasis {
+  std::vector<LinkId> links;
+  std::vector<SwitchId> switches;
+  friend bool operator==(const SpreadBasis&, const SpreadBasis&) = default;
+};
+
 class FabricView {
  public:
   FabricView() = default;
@@ -33,6 +40,11 @@ class FabricView {
   [[nodiscard]] bool drained(HostId host) const { return host_drained_[host.index()] != 0; }
   // May carry transit traffic: up or degraded, and neither the link nor a switch at its ends is drained.
   [[nodiscard]] bool carries_transit(LinkId link) const;
+  // What the link carries in each direction: the lesser of the accepted rate and the one that it is seen to run at, of which
+  // 0 is one that is not known. All that asks what a link can carry asks this, never Topology::rate().
+  [[nodiscard]] RateMbps rate(LinkId link) const;
+  // That the link is seen to run at where that is less than accepted; 0: as accepted, or not known.
+  [[nodiscard]] RateMbps rate_seen(LinkId link) const { return RateMbps(links_[link.index()].seen_mbps); }
   // Not down, drained or not.
   [[nodiscard]] bool alive(LinkId link) const { return state(link) != LinkState::down; }
 
@@ -58,7 +70,13 @@ class FabricView {
   void set_spread(SubnetId subnet, PathSpread spread);
   void set_spreads(const FabricView& other) { spreads_ = other.spreads_; }  // of the same topology
 
+  // Null: routes are spread as cabled. Engines that spread by it say so; to the others it is nothing.
+  [[nodiscard]] const std::shared_ptr<const SpreadBasis>& spread_basis() const { return spread_basis_; }
+  [[nodiscard]] bool is_based_alike(const FabricView& other) const;  // another view of the same topology
+  void set_spread_basis(std::shared_ptr<const SpreadBasis> basis) { spread_basis_ = std::move(basis); }
+
   void set_state(LinkId link, LinkState state);
+  void set_rate_seen(LinkId link, RateMbps rate);
   void set_drained(LinkId link, bool drained);
   void set_cost(LinkId link, float cost);
   void set_drained(SwitchId sw, bool drained);
@@ -79,6 +97,7 @@ class FabricView {
   struct LinkOverlay {
     std::uint8_t state = 0;
     bool drained = false;
+    std::uint32_t seen_mbps = 0;
     float cost = 1;
   };
   struct SiteLinkOverlay {
@@ -99,6 +118,7 @@ class FabricView {
   ChunkedVector<std::uint8_t> switch_drained_;
   ChunkedVector<std::uint8_t> host_drained_;
   std::shared_ptr<const std::vector<PathSpread>> spreads_;  // by SubnetId; null: all single
+  std::shared_ptr<const SpreadBasis> spread_basis_;         // null: as cabled
   std::shared_ptr<const SiteLinkOverlays> site_links_;      // null: all are up and none is drained
 };
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -143,9 +144,9 @@ std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology) {
   return result;
 }
 
-std::vector<PortId> ports_on_odd_rail(const Topology& topology) {
+std::vector<OddPort> ports_on_odd_rail(const Topology& topology) {
   if (!topology.rails_inferred()) return {};
-  using DeviceClass = std::pair<std::string, std::uint32_t>;  // family, device ordinal
+  using DeviceClass = std::tuple<std::string, std::uint32_t, unsigned>;  // family, device ordinal, port number
   std::map<DeviceClass, std::map<RailId, std::vector<PortId>>> ports;
   for (const auto host : topology.hosts()) {
     if (topology.kind(host) != HostKind::compute) continue;
@@ -154,25 +155,44 @@ std::vector<PortId> ports_on_odd_rail(const Topology& topology) {
       const auto ordinal = device_ordinal(topology.device(hca));
       if (!ordinal) continue;
       for (const auto port : topology.ports(hca)) {
-        if (topology.rail(port)) ports[{family, *ordinal}][topology.rail(port)].push_back(port);
+        if (topology.rail(port)) ports[{family, *ordinal, topology.number(port)}][topology.rail(port)].push_back(port);
       }
     }
   }
-  std::vector<PortId> odd;
+  std::vector<OddPort> odd;
   for (const auto& [device_class, on_rail] : ports) {
     std::size_t all = 0;
     std::size_t most = 0;
+    RailId usual;
     for (const auto& [rail, those] : on_rail) {
       all += those.size();
+      if (those.size() > most) usual = rail;
       most = std::max(most, those.size());
     }
     if (4 * most < 3 * all) continue;
     for (const auto& [rail, those] : on_rail) {
-      if (those.size() < most) odd.insert(odd.end(), those.begin(), those.end());
+      if (rail == usual || those.size() == most) continue;
+      for (const PortId port : those) odd.push_back({port, usual});
     }
   }
-  std::ranges::sort(odd);
+  std::ranges::sort(odd, {}, &OddPort::port);
   return odd;
+}
+
+std::vector<CrossedPorts> crossed_ports(const Topology& topology, const std::vector<OddPort>& odd) {
+  std::vector<CrossedPorts> crossed;
+  std::vector<bool> is_paired(odd.size());
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    const HostId host = topology.host(topology.hca_of(odd[i].port));
+    // Ports of a host follow each other.
+    for (std::size_t j = i + 1; j < odd.size() && topology.host(topology.hca_of(odd[j].port)) == host; ++j) {
+      const bool is_other = topology.rail(odd[i].port) == odd[j].usual && topology.rail(odd[j].port) == odd[i].usual;
+      if (!is_other || is_paired[i] || is_paired[j]) continue;
+      is_paired[i] = is_paired[j] = true;
+      crossed.push_back({odd[i], odd[j]});
+    }
+  }
+  return crossed;
 }
 
 }  // namespace railweave::fabric

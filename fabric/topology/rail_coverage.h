@@ -20,8 +20,19 @@ struct RailShortfall {
 // never short of a rail. O(ports x rails per host).
 std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology);
 
-// Adapter ports of compute hosts on another rail than three quarters of the same device's ports in the host's family:
-// probably swapped cables. Empty unless rails were inferred.
-std::vector<PortId> ports_on_odd_rail(const Topology& topology);
+// Adapter ports of compute hosts on another rail than three quarters of the same port of the same device in the host's family:
+// probably swapped cables. By id; empty unless rails were inferred.
+struct OddPort {
+  PortId port;
+  RailId usual;  // of those three quarters
+  friend bool operator==(OddPort, OddPort) = default;
+};
+std::vector<OddPort> ports_on_odd_rail(const Topology& topology);
+
+// Of these, two ports of one host each of which is on the rail that is usual for the other: their cables are crossed.
+struct CrossedPorts {
+  OddPort a, b;
+};
+std::vector<CrossedPorts> crossed_ports(const Topology& topology, const std::vector<OddPort>& odd);
 
 }  // namespace railweave::fabric

@@ -9,7 +9,7 @@ namespace railweave::fabric::infiniband {
 Result<void> EndPortRecheck::run() {
   const auto adapters = static_cast<std::size_t>(
       std::ranges::count_if(map_.nodes, [](const SubnetNode& node) { return node.present && !node.is_switch(); }));
-  const std::size_t turns = adapters / kMostPerSweep + 1;
+  const std::size_t turns = adapters / kMaxPerSweep + 1;
   for (std::uint32_t n = 0; n < map_.nodes.size(); ++n) {
     const SubnetNode& node = map_.nodes[n];
     if (!node.present || node.is_switch() || n % turns != map_.sweep % turns) continue;

@@ -11,7 +11,7 @@ namespace railweave::fabric::infiniband {
 
 class EndPortRecheck {
  public:
-  static constexpr std::size_t kMostPerSweep = 512;  // adapters; larger subnets take several sweeps
+  static constexpr std::size_t kMaxPerSweep = 512;  // adapters; larger subnets take several sweeps
 
   EndPortRecheck(MadPort& port, SubnetMap& map, const ExchangeOptions& options)
       : map_(map), exchange_(port, options.impatient()) {}

@@ -6,6 +6,8 @@
 
 #include "fabric/drivers/infiniband/end_port_recheck.h"
 #include "fabric/drivers/infiniband/fenced_port.h"
+#include "fabric/drivers/infiniband/key_keeper.h"
+#include "fabric/drivers/infiniband/keyed_port.h"
 #include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad/sm_info.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
@@ -25,8 +27,10 @@ constexpr std::size_t kMaxObservations = 4096;  // kept until observe(); "lost" 
 }  // namespace
 
 InfinibandDriver::InfinibandDriver(std::unique_ptr<MadPort> port, const InfinibandOptions& options)
-    : port_(options.leads ? std::make_unique<FencedPort>(std::move(port), options.leads) : std::move(port)),
-      options_(options),
+    : options_(options),
+      keys_(options.mode == SubnetMode::observe ? ManagementKeyOptions{} : options.keys),
+      port_(std::make_unique<KeyedPort>(
+          options.leads ? std::make_unique<FencedPort>(std::move(port), options.leads) : std::move(port), map_, keys_)),
       exchange_(*port_, options.exchange),
       counter_exchange_(*port_, options.exchange.impatient()),
       table_exchange_(*port_, options.exchange.brief()) {
@@ -44,7 +48,9 @@ Result<Sweep> InfinibandDriver::sweep(bool everything) {
 // What it changes of the map stays noted in changed_ until a caller was told.
 Result<Sweep> InfinibandDriver::read_subnet(bool everything) {
   const bool direct = options_.mode == SubnetMode::direct;
-  SweepOptions options{.clear_changes = direct, .exchange = options_.exchange};
+  // A device that holds another key drops what is written without it: which one is found out first.
+  const bool are_keys_known = !keys_.is_on() || swept_;
+  SweepOptions options{.clear_changes = direct && are_keys_known, .exchange = options_.exchange};
   if (!everything && swept_) options.sign = direct ? ChangeSign::portStateChange : ChangeSign::portInfo;
   swept_ = false;
   SubnetSweep sweep(*port_, map_, options);
@@ -63,6 +69,7 @@ Result<Sweep> InfinibandDriver::read_subnet(bool everything) {
   changed_ = changed_ || changed;
   topology_stale_ = topology_stale_ || changed;
   if (!ran) return std::unexpected(ran.error());
+  if (auto found = find_keys(asked); !found) return std::unexpected(found.error());
   index_lids();
   Sweep found{.asked = asked, .blind = map_.blind};
   for (const auto& device : map_.silent) {
@@ -70,6 +77,29 @@ Result<Sweep> InfinibandDriver::read_subnet(bool everything) {
     if (std::ranges::find(found.silent, named) == found.silent.end()) found.silent.push_back(named);
   }
   return found;
+}
+
+// Ports that were not asked before, and devices that did not take what was written, may hold another key.
+Result<void> InfinibandDriver::find_keys(std::uint64_t& asked) {
+  if (!keys_.is_on() || map_.blind) return {};
+  for (const SilentDevice& device : map_.silent) {
+    const SubnetNode* node = device.guid.known() ? map_.find(device.guid) : nullptr;
+    for (std::size_t port = 0; node != nullptr && port < node->ports.size(); ++port) {
+      keys_.forget({device.guid, static_cast<std::uint8_t>(port)});
+    }
+  }
+  forgive_all();
+  const std::uint64_t before = exchange_.counts().sent;
+  auto found = KeyKeeper(exchange_, map_, keys_).find(false);
+  asked += exchange_.counts().sent - before;
+  return found;
+}
+
+Result<ManagementKeysReport> InfinibandDriver::keep_keys(std::uint64_t generation, bool releases) {
+  if (!keys_.is_on() || options_.mode != SubnetMode::direct) return ManagementKeysReport{};
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  keys_.want(generation, releases);
+  return KeyKeeper(exchange_, map_, keys_).keep();
 }
 
 Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
@@ -154,9 +184,11 @@ void InfinibandDriver::take_trap(const ReceivedMad& received) {
   if (options_.mode == SubnetMode::direct) {
     Mad repress = received.mad;
     repress[3] = static_cast<std::uint8_t>(MadMethod::trapRepress);
+    set_management_key(repress, 0);
     // TrapRepress has no answer, and a lost one is repeated: an error shows with the next request.
     (void)port_->send(MadAddress::to(received.source), repress, Milliseconds(0));
   }
+  if (notice.generic && notice.trap == kTrapBadManagementKey) return note_wrong_key(notice);
   if (!notice.generic || (notice.trap != kTrapLinkStateChange && notice.trap != kTrapCapabilityChange)) return;
   if (observed_.size() > kMaxObservations) return;
   const auto device = device_of_lid_.find(notice.about_lid);
@@ -167,6 +199,15 @@ void InfinibandDriver::take_trap(const ReceivedMad& received) {
   observed_.push_back(
       {notice.trap == kTrapLinkStateChange ? Observation::Kind::linkStateChange : Observation::Kind::capabilityChange,
        device->second});
+}
+
+void InfinibandDriver::note_wrong_key(const Notice& notice) {
+  if (observed_.size() >= kMaxObservations) return;
+  const auto device = device_of_lid_.find(notice.issuer_lid), sender = device_of_lid_.find(notice.about_lid);
+  if (device == device_of_lid_.end()) return;
+  observed_.push_back({.kind = Observation::Kind::wrongKey,
+                       .device = device->second,
+                       .sender = sender == device_of_lid_.end() ? Guid() : sender->second});
 }
 
 // Other subnet managers stay standby while this one answers; those with higher priority take over, which may_write()
@@ -286,7 +327,9 @@ Result<void> InfinibandDriver::may_write() {
 
 Result<ProgramReport> InfinibandDriver::program(const Topology& topology, const ForwardingDelta& delta) {
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
-  return LftWriter(exchange_, map_, topology, delta, options_.writing).run();
+  LftWriterOptions writing = options_.writing;
+  writing.another_writes = another_writes_;
+  return LftWriter(exchange_, map_, topology, delta, writing).run();
 }
 
 Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> lids, Lid sm_lid) {
@@ -317,8 +360,8 @@ Result<PortTablesReport> InfinibandDriver::program_ports(std::span<const PortTab
 
 Result<std::vector<PortTablesReading>> InfinibandDriver::read_port_tables(std::span<const PortRef> ports) {
   if (auto swept = ensure_swept(); !swept) return std::unexpected(swept.error());
-  forgive_all();
-  return PortTableReader(exchange_, map_, ports).run();
+  for (std::size_t n = 0; n < map_.nodes.size(); ++n) table_exchange_.forgive(n + 1);
+  return PortTableReader(table_exchange_, map_, ports).run();
 }
 
 Result<std::vector<CounterReading>> InfinibandDriver::read_counters(std::span<const PortRef> ports) {

@@ -7,7 +7,9 @@
 
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/drivers/infiniband/counter_reader.h"
+#include "fabric/drivers/infiniband/key_book.h"
 #include "fabric/drivers/infiniband/lft_writer.h"
+#include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
 #include "fabric/drivers/infiniband/port_table_writer.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
@@ -34,6 +36,7 @@ struct InfinibandOptions {
   // False: another process may program the subnet. Nothing is written then, not even the rest of what was begun, and other
   // subnet managers are told that this one is standby. Unset: always true.
   std::function<bool()> leads{};
+  ManagementKeyOptions keys{};  // given in direct mode; shown beside another subnet manager, whose they are then
 };
 
 class InfinibandDriver final : public FabricDriver {
@@ -55,9 +58,11 @@ class InfinibandDriver final : public FabricDriver {
   Result<std::vector<SwitchSight>> look(const Topology& topology, std::span<const SwitchId> switches, Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   // Error "ib.otherMaster" or "ib.observeOnly".
+  void yield_when(std::function<bool()> another_writes) override { another_writes_ = std::move(another_writes); }
   Result<void> may_write() override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
+  Result<ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) override;
 
   Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) override;
   Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) override;
@@ -67,18 +72,21 @@ class InfinibandDriver final : public FabricDriver {
  private:
   Result<void> ensure_swept();
   Result<Sweep> read_subnet(bool everything);
+  Result<void> find_keys(std::uint64_t& asked);
   void forgive_all();
   void index_lids();
   void take_trap(const ReceivedMad& received);
   void answer_sm_info(const ReceivedMad& received);
+  void note_wrong_key(const Notice& notice);
   [[nodiscard]] bool leads() const { return !options_.leads || options_.leads(); }
 
-  std::unique_ptr<MadPort> port_;
   const InfinibandOptions options_;
+  SubnetMap map_;
+  KeyBook keys_;
+  std::unique_ptr<MadPort> port_;
   MadExchange exchange_;
   MadExchange counter_exchange_;  // short timeouts: a repair may be waiting, and counters are read again anyway
   MadExchange table_exchange_;    // few retries: a repair may be waiting
-  SubnetMap map_;
   bool swept_ = false;
   bool changed_ = true;  // the map, since a sweep or a recheck last said so to the caller
   TopologyPtr topology_;
@@ -86,6 +94,7 @@ class InfinibandDriver final : public FabricDriver {
   std::unordered_map<Lid, Guid> device_of_lid_;
   std::vector<Observation> observed_;
   std::uint32_t act_count_ = 0;
+  std::function<bool()> another_writes_;
   CounterAbilitiesByNode counter_abilities_;
 };
 

@@ -1,6 +1,7 @@
 #include "fabric/drivers/infiniband/lft_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,10 +14,10 @@ namespace {
 
 std::uint64_t place_key(const LftBlock& block) { return std::uint64_t{block.sw.value()} << 16U | block.number; }
 
-LftEntries wire_entries(const LftBlock& block) {
+LftEntries wire_entries(const std::array<std::uint16_t, kLidsPerBlock>& ports) {
   LftEntries entries;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i] = block.ports[i] >= kLftDropsPacket ? kLftDropsPacket : static_cast<std::uint8_t>(block.ports[i]);
+    entries[i] = ports[i] >= kLftDropsPacket ? kLftDropsPacket : static_cast<std::uint8_t>(ports[i]);
   }
   return entries;
 }
@@ -37,7 +38,7 @@ LftWriter::LftWriter(MadExchange& exchange, SubnetMap& map, const Topology& topo
     const bool there =
         found != map.by_guid.end() && map.nodes[found->second].present && map.nodes[found->second].is_switch();
     node_.push_back(there ? found->second : kNoNode);
-    entries_.push_back(wire_entries(block));
+    entries_.push_back(wire_entries(block.ports));
     const auto [last, is_new] = last_write_.try_emplace(place_key(block), i);
     if (!is_new && delta.blocks[last->second].stage <= block.stage) last->second = i;
   }
@@ -47,7 +48,7 @@ Result<ProgramReport> LftWriter::run() {
   const std::uint64_t before = exchange_.counts().sent;
   submit_ready();
   if (auto ran = exchange_.run(); !ran) return std::unexpected(ran.error());
-  if (stages_.waits_for_packets()) {
+  while (stages_.waits_for_packets() && !yields()) {
     if (auto waited = wait_for_packets(); !waited) return std::unexpected(waited.error());
     stages_.packets_gone();
     submit_ready();
@@ -62,7 +63,9 @@ Result<ProgramReport> LftWriter::run() {
 void LftWriter::submit_ready() {
   // Failing a block may not make others ready, but writing nothing (a switch that is not there) fails at once.
   for (const std::size_t block : stages_.take_ready()) {
-    if (node_[block] == kNoNode) {
+    if (report_.yielded) {
+      stages_.failed(block);
+    } else if (node_[block] == kNoNode) {
       fail_block(block, WriteOutcome::silent, "is not in the subnet");
     } else if (delta_.blocks[block].number >= kLftBlocks) {
       fail_block(block, WriteOutcome::refused, "has no " + block_text(delta_.blocks[block]));
@@ -79,7 +82,32 @@ Mad LftWriter::request(std::size_t block, MadMethod method) const {
   return mad;
 }
 
+bool LftWriter::yields() {
+  report_.yielded = report_.yielded || (options_.another_writes && options_.another_writes());
+  return report_.yielded;
+}
+
 void LftWriter::write(std::size_t block) {
+  if (yields()) return stages_.failed(block);  // it stays held
+  if (delta_.expected.empty()) return set(block);
+  look_before(block);
+}
+
+// Another program may have written it meanwhile, with entries that this one does not know.
+void LftWriter::look_before(std::size_t block) {
+  exchange_.submit(node_[block] + std::uint64_t{1}, MadAddress::directed(), request(block, MadMethod::get),
+                   [this, block](Reply reply) {
+                     if (!reply.ok()) return fail_block(block, WriteOutcome::silent, "does not answer");
+                     if (yields()) return stages_.failed(block);
+                     const LftEntries has = read_lft_block(attribute_bytes(*reply.mad));
+                     if (has == wire_entries(delta_.expected[block]) || has == entries_[block]) return set(block);
+                     report_.blocks[block] = WriteOutcome::changed;
+                     report_.yielded = true;
+                     stages_.failed(block);
+                   });
+}
+
+void LftWriter::set(std::size_t block) {
   exchange_.submit(node_[block] + std::uint64_t{1}, MadAddress::directed(), request(block, MadMethod::set),
                    [this, block](Reply reply) { wrote(block, reply); });
 }

@@ -2,6 +2,7 @@
 // every block back after its last write.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct LftWriterOptions {
   // Before entries that were set to drop get their new ports: the longest that a packet lives in a fabric, with the
   // usual SwitchLifeTime of 18 (1.07 s) on no more than a few hops that are congested.
   Milliseconds packet_life{2000};
-  unsigned rewrites = 1;  // of a block that reads back differently
+  unsigned rewrites = 1;                   // of a block that reads back differently
+  std::function<bool()> another_writes{};  // FabricDriver::yield_when(); unset: none does
 };
 
 class LftWriter {
@@ -30,6 +32,9 @@ class LftWriter {
   using Reply = const MadReply&;
   void submit_ready();
   void write(std::size_t block);
+  void look_before(std::size_t block);
+  void set(std::size_t block);
+  [[nodiscard]] bool yields();
   void wrote(std::size_t block, Reply reply);
   void read_back(std::size_t block);
   void checked(std::size_t block, Reply reply);

@@ -34,7 +34,7 @@ struct TableBlock {
 };
 std::string to_string(const TableBlock& block);  // "SLtoVL from port 3"
 
-// Of what is asked for; every input port of a switch has an SL to VL of its own (no use is made of the wildcards that
+// The blocks of what is asked for; every input port of a switch has an SL to VL of its own (no use is made of the wildcards that
 // some switches offer).
 std::vector<TableBlock> blocks_of(const PortTables& tables, const PortTableLimits& limits, const SubnetMap& map,
                                   const PortPlace& place);

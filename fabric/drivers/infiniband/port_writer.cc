@@ -16,6 +16,13 @@ DirectedRoute route_to_port(const SubnetMap& map, std::uint32_t node, std::uint8
 
 void PortWriter::failed(std::uint32_t node, std::uint8_t port, const std::string& reason) {
   report_.failed.push_back(to_string(map_.nodes[node].guid()) + "/" + std::to_string(port) + ": " + reason);
+  map_.nodes[node].unread = true;  // what is known of it may be wrong: the next sweep reads it, whatever it reports
+}
+
+// States only advance, and one that is reached is not set again: devices refuse that.
+bool PortWriter::has(const PortInfo& present, const PortSetting& setting) {
+  if (setting.state != PortState::noChange) return present.state >= setting.state && present.link_up();
+  return present.lid == setting.lid && present.sm_lid == setting.sm_lid && present.lmc == setting.lmc;
 }
 
 void PortWriter::change(std::uint32_t node, std::uint8_t port, const PortSetting& setting, Done done) {
@@ -25,6 +32,15 @@ void PortWriter::change(std::uint32_t node, std::uint8_t port, const PortSetting
       device, MadAddress::directed(), directed_smp(route, MadMethod::get, Attribute::portInfo, port),
       [this, node, port, setting, route, device, done = std::move(done)](const MadReply& reply) {
         if (!reply.ok()) return failed(node, port, "does not answer");
+        // What was known of the port may be old: an answer to an earlier Set that took effect may have been lost.
+        const PortInfo present = read_port_info(attribute_bytes(*reply.mad));
+        map_.nodes[node].ports[port].info = present;
+        map_.nodes[node].ports[port].read = true;
+        if (has(present, setting)) return;
+        if (setting.state == PortState::active && present.state == PortState::initialize) {
+          fell_back_ = true;  // it was down meanwhile, and is armed first
+          return;
+        }
         Mad set = directed_smp(route, MadMethod::set, Attribute::portInfo, port);
         std::ranges::copy(port_info_to_set(attribute_bytes(*reply.mad), setting), attribute_space(set).begin());
         exchange_.submit(device, MadAddress::directed(), set, [this, node, port, done](const MadReply& answer) {
@@ -84,6 +100,11 @@ void PortWriter::advance(std::uint32_t node, std::uint8_t port, PortState to) {
 }
 
 Result<void> PortWriter::activate_links() {
+  if (auto advanced = advance_links(); !advanced) return advanced;
+  return std::exchange(fell_back_, false) ? advance_links() : Result<void>();
+}
+
+Result<void> PortWriter::advance_links() {
   for (const auto& [from, to] :
        {std::pair(PortState::initialize, PortState::armed), std::pair(PortState::armed, PortState::active)}) {
     for (std::uint32_t n = 0; n < map_.nodes.size(); ++n) {

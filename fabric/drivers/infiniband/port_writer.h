@@ -22,6 +22,8 @@ class PortWriter {
   [[nodiscard]] BringUpReport take_report() { return std::move(report_); }
 
  private:
+  Result<void> advance_links();
+  static bool has(const PortInfo& present, const PortSetting& setting);
   using Done = std::function<void(const PortInfo&)>;
   void change(std::uint32_t node, std::uint8_t port, const PortSetting& setting, Done done);
   void failed(std::uint32_t node, std::uint8_t port, const std::string& reason);
@@ -30,6 +32,7 @@ class PortWriter {
   MadExchange& exchange_;
   SubnetMap& map_;
   BringUpReport report_;
+  bool fell_back_ = false;  // a port was found in an earlier state than it was believed to be in
 };
 
 // The route to one port: adapters are asked through the port itself, switches through any.

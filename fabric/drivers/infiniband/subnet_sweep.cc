@@ -109,7 +109,7 @@ void SubnetSweep::visit(std::uint32_t node, bool unknown) {
     read_switch(node, unknown || again);
     return;
   }
-  // Of adapters, the port at which the route ends; nothing is forwarded through them.
+  // The port of an adapter at which the route ends; nothing is forwarded through adapters.
   const SubnetNode& adapter = map_.nodes[node];
   if (node == map_.here) {
     read_port(node, map_.here_port);

@@ -43,8 +43,14 @@ Result<std::vector<std::string>> htb_commands(std::string_view interface, RateMb
   }
   const std::string dev = "dev " + std::string(interface);
   const auto mbit = [](RateMbps rate) { return std::to_string(rate.value()) + "mbit"; };
-  // Enough for a timer tick of 1 ms at the rate, at least two of the largest packets with offloads off.
-  const auto burst = [](RateMbps rate) { return std::to_string(std::max<std::int64_t>(3'200, rate.value() * 125)); };
+  // What a class may send at once when the kernel comes late: HTB forgets what exceeds it, and with that the guarantee. A
+  // slow link has 10 ms, as busy processors schedule no finer, up to 128 KiB; a fast one a timer tick of 1 ms. At least two
+  // of the largest packets with offloads off.
+  const auto burst = [](RateMbps rate) {
+    constexpr std::int64_t kBytesOfMs = 125, kSlowMs = 10, kSlowMost = 131'072, kLeast = 3'200;
+    const std::int64_t slow = std::min(rate.value() * kBytesOfMs * kSlowMs, kSlowMost);
+    return std::to_string(std::max({kLeast, rate.value() * kBytesOfMs, slow}));
+  };
   std::vector<std::string> commands;
   commands.push_back("tc qdisc replace " + dev + " root handle 1: htb default " +
                      hex(static_cast<unsigned>(classes.size() + 1)).substr(2));

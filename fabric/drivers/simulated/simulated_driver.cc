@@ -128,7 +128,7 @@ Result<std::vector<SwitchSight>> SimulatedDriver::look(const Topology& topology,
 }
 
 WriteOutcome SimulatedDriver::write(Guid sw, const LftBlock& block) {
-  if (!is_present(sw) || silent_.contains(sw)) return WriteOutcome::silent;
+  if (!is_present(sw) || silent_.contains(sw) || !takes(sw)) return WriteOutcome::silent;
   if (refusing_.contains(sw)) return WriteOutcome::refused;
   if (auto& garbled = garbled_[sw]; garbled > 0) {
     --garbled;
@@ -156,6 +156,15 @@ Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const F
     }
     for (const std::size_t i : ready) {
       const LftBlock& block = delta.blocks[i];
+      report.yielded = report.yielded || (another_writes_ && another_writes_());
+      if (!report.yielded && !delta.expected.empty() && !has(topology.guid(block.sw), block, delta.expected[i])) {
+        report.blocks[i] = WriteOutcome::changed;
+        report.yielded = true;
+      }
+      if (report.yielded) {
+        stages.failed(i);
+        continue;
+      }
       const Guid guid = topology.guid(block.sw);
       // A switch that failed once is left out of the rest.
       const WriteOutcome outcome = isolated.contains(block.sw) ? WriteOutcome::silent : write(guid, block);
@@ -187,7 +196,7 @@ Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> l
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   BringUpReport report;
   for (const LidAssignment& wanted : lids) {
-    if (silent_.contains(wanted.device)) {
+    if (silent_.contains(wanted.device) || !takes(wanted.device)) {
       report.failed.push_back(to_string(wanted.device) + "/" + std::to_string(wanted.port) + ": does not answer");
       continue;
     }
@@ -211,6 +220,19 @@ void SimulatedDriver::refuse(Guid sw, bool refuses) {
   refuses ? (void)refusing_.insert(sw) : (void)refusing_.erase(sw);
 }
 void SimulatedDriver::garble(Guid sw, std::size_t writes) { garbled_[sw] = writes; }
+
+void SimulatedDriver::set_entry(Guid sw, Lid lid, std::uint16_t port) {
+  auto& table = tables_[sw];
+  if (table.size() <= lid) table.resize((lid / kLidsPerBlock + 1U) * kLidsPerBlock, kNoPort);
+  table[lid] = port;
+}
+
+bool SimulatedDriver::has(Guid sw, const LftBlock& block, const std::array<std::uint16_t, kLidsPerBlock>& ports) const {
+  for (std::size_t i = 0; i < kLidsPerBlock; ++i) {
+    if (out_port(sw, static_cast<Lid>(block.number * kLidsPerBlock + i)) != ports[i]) return false;
+  }
+  return true;
+}
 
 std::uint16_t SimulatedDriver::out_port(Guid sw, Lid lid) const {
   const auto table = tables_.find(sw);

@@ -30,8 +30,10 @@ class SimulatedDriver final : public FabricDriver {
                                                 Lid top) override;
   Result<std::vector<SwitchSight>> look(const Topology& topology, std::span<const SwitchId> switches, Lid top) override;
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
+  void yield_when(std::function<bool()> another_writes) override { another_writes_ = std::move(another_writes); }
   Result<void> may_write() override;
   Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+  Result<ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) override;
   // Every port has 8 data VLs, 8 and 8 arbitration entries and 32 PKeys, of which the first is 0xffff.
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
   Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) override;
@@ -52,8 +54,15 @@ class SimulatedDriver final : public FabricDriver {
   void lose_changes() { changed_ = false; }
   // The switch answers everything but when it is looked at.
   void hide_tables(Guid sw, bool hides = true) { hides ? (void)hiding_.insert(sw) : (void)hiding_.erase(sw); }
+  // As another program writes it.
+  void set_entry(Guid sw, Lid lid, std::uint16_t port);
   void set_lid(Guid device, std::uint8_t port, Lid lid) { lids_[{device, port}] = lid; }
   void refuse(Guid sw, bool refuses = true);
+  // What keep_keys() derives keys from; before: nothing, so that there are none.
+  void use_keys(ManagementKeyOptions keys) { keys_ = std::move(keys); }
+  // As another program gives it one that no other may read: it takes nothing from then on. 0: none, as switched off and on.
+  void lock(Guid device, std::uint64_t key) { key_of_[device] = key; }
+  [[nodiscard]] std::uint64_t key_of(Guid device) const;
   void garble(Guid sw, std::size_t writes);              // the next `writes` writes to it are not kept
   void look_through(PortRef port) { own_port_ = port; }  // before: none in particular
   void lose_port_tables(Guid device);                    // as when it was switched off and on
@@ -78,6 +87,8 @@ class SimulatedDriver final : public FabricDriver {
 
  private:
   WriteOutcome write(Guid sw, const LftBlock& block);
+  [[nodiscard]] bool has(Guid sw, const LftBlock& block, const std::array<std::uint16_t, kLidsPerBlock>& ports) const;
+  [[nodiscard]] bool takes(Guid device) const;
   [[nodiscard]] SwitchSight::Port sight_of(Guid sw, unsigned port) const;
   void set_cut(Guid sw, unsigned port, bool cut, bool reports);
   [[nodiscard]] PortId find_port(Guid device, unsigned port) const;
@@ -91,6 +102,9 @@ class SimulatedDriver final : public FabricDriver {
   std::map<std::pair<Guid, std::uint8_t>, Lid> lids_;
   std::set<LinkId> cut_;  // of topology_
   std::set<Guid> silent_, refusing_, hiding_;
+  ManagementKeyOptions keys_;
+  std::map<Guid, std::uint64_t> key_of_;
+  std::map<Guid, std::uint64_t> shown_;  // what datagrams to it show
   std::unordered_map<Guid, std::size_t> garbled_;
   std::map<PortRef, PortTables> port_tables_;
   std::map<PortRef, PortCounts> counts_;
@@ -102,6 +116,7 @@ class SimulatedDriver final : public FabricDriver {
   std::vector<Observation> observed_;
   std::vector<Write> writes_;
   std::optional<Error> failure_;
+  std::function<bool()> another_writes_;
   bool other_master_ = false, blind_ = false;
 };
 

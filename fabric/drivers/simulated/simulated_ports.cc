@@ -52,6 +52,44 @@ void SimulatedDriver::lose_port_tables(Guid device) {
   std::erase_if(port_tables_, [device](const auto& entry) { return entry.first.device == device; });
 }
 
+std::uint64_t SimulatedDriver::key_of(Guid device) const {
+  const auto found = key_of_.find(device);
+  return found == key_of_.end() ? 0 : found->second;
+}
+
+// A device without a key takes everything; one with a key only from who shows it.
+bool SimulatedDriver::takes(Guid device) const {
+  const std::uint64_t key = key_of(device);
+  const auto shown = shown_.find(device);
+  return key == 0 || (shown != shown_.end() && shown->second == key);
+}
+
+Result<ManagementKeysReport> SimulatedDriver::keep_keys(std::uint64_t generation, bool releases) {
+  ManagementKeysReport report;
+  if (!keys_.are_on()) return report;
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  for (const SwitchId sw : topology_->switches()) {
+    const Guid guid = topology_->guid(sw);
+    if (!is_present(guid)) continue;
+    ++report.ports;
+    if (silent_.contains(guid)) {
+      report.silent.push_back({guid, 0});
+      continue;
+    }
+    const std::uint64_t held = key_of(guid);
+    const auto known = keys_.candidates(guid, generation);
+    if (held != 0 && std::ranges::find(known, held) == known.end()) {
+      report.locked.push_back({guid, 0});
+      continue;
+    }
+    const std::uint64_t wanted = releases ? 0 : known.front();
+    ++report.held;
+    report.changed += held == wanted ? 0 : 1;
+    key_of_[guid] = shown_[guid] = wanted;
+  }
+  return report;
+}
+
 std::optional<PortTableLimits> SimulatedDriver::read_limits(PortRef port) const {
   if (!absence(port).empty()) return std::nullopt;
   PortTableLimits limits = kLimits;
@@ -63,7 +101,8 @@ std::optional<PortTableLimits> SimulatedDriver::read_limits(PortRef port) const 
 void SimulatedDriver::write_tables(const PortTables& wanted, PortTablesReport& report) {
   PortTablesOutcome& outcome = report.ports.emplace_back();
   outcome.port = wanted.port;
-  if (const auto reason = absence(wanted.port); !reason.empty()) {
+  const std::string absent = absence(wanted.port);
+  if (const auto reason = absent.empty() && !takes(wanted.port.device) ? "does not answer" : absent; !reason.empty()) {
     note_all(outcome, wanted, TableOutcome::silent, reason);
     const bool named =
         std::ranges::any_of(report.isolated, [&](const auto& i) { return i.device == wanted.port.device; });
@@ -147,7 +186,13 @@ Result<std::vector<PortTablesReading>> SimulatedDriver::read_port_tables(std::sp
     reading.tables.port = port;
     reading.reason = absence(port);
     reading.answered = reading.reason.empty();
-    if (reading.answered) reading.tables = present_tables(port);
+    if (!reading.answered) continue;
+    reading.tables = present_tables(port);
+    const SwitchId sw = topology_->find_switch(port.device);
+    const std::size_t in_ports = sw ? topology_->ports(sw).size() + 1 : 1;
+    for (std::size_t in = 0; in < in_ports; ++in) {
+      reading.lane_maps[static_cast<std::uint8_t>(in)] = reading.tables.sl_to_vl_from(static_cast<unsigned>(in));
+    }
   }
   return readings;
 }

@@ -8,6 +8,7 @@
 
 #include "fabric/base/text/utf8.h"
 #include "fabric/formats/infiniband/host_names.h"
+#include "fabric/formats/infiniband/network_parts.h"
 #include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric {
@@ -124,19 +125,43 @@ class SubnetDraft::Assembly {
     return 0;
   }
 
+  // The subnet that each device is in.
+  std::vector<SubnetId> subnets() {
+    std::vector<NamedSwitch> switches;
+    for (std::uint32_t d = 0; d < draft_.devices_.size(); ++d) {
+      const Device& device = draft_.devices_[d];
+      if (device.type == NetlistDevice::network_switch) switches.push_back({d, switch_name(device.description)});
+    }
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> cables;
+    cables.reserve(draft_.cables_.size());
+    for (const auto& cable : draft_.cables_) cables.emplace_back(cable.device, cable.peer);
+    const auto networks = storage_networks(draft_.devices_.size(), switches, cables);
+    std::vector<SubnetId> made{builder_.subnet(options_.subnet, options_.subnet_kind)};
+    std::vector<SubnetId> subnets;
+    for (const std::uint32_t network : networks) {
+      while (made.size() <= network) {
+        const std::string number = made.size() == 1 ? "" : "-" + std::to_string(made.size());
+        made.push_back(builder_.subnet(options_.subnet + "-storage" + number, SubnetKind::storage));
+      }
+      subnets.push_back(made[network]);
+    }
+    return subnets;
+  }
+
   void add_switches() {
-    const SubnetId subnet = builder_.subnet(options_.subnet, options_.subnet_kind);
+    const auto subnet_of = subnets();
     switches_.resize(draft_.devices_.size());
     for (std::uint32_t d = 0; d < draft_.devices_.size(); ++d) {
       const Device& device = draft_.devices_[d];
       if (device.type != NetlistDevice::network_switch) continue;
       const std::string description = printable(device.description);
       const std::string name = switch_name(description);
+      if (name.empty()) alike_switches_[description].push_back(to_string(device.guid));
       switches_[d] = builder_.add_switch({.guid = device.guid,
                                           .name = name,
                                           .description = description,
                                           .ports = device.ports,
-                                          .subnet = subnet,
+                                          .subnet = subnet_of[d],
                                           .rack = {},
                                           .group = {},
                                           .lid = unicast(device.lid, d, 0),
@@ -181,6 +206,9 @@ class SubnetDraft::Assembly {
                                   {to_string(at->second), to_string(device.guid)}});
             identity.kind = AdapterIdentity::Kind::generic;
           }
+        }
+        if (identity.kind == AdapterIdentity::Kind::generic) {
+          alike_adapters_[description].push_back(to_string(device.guid));
         }
         spec.host = identity.kind == AdapterIdentity::Kind::named
                         ? builder_.host(identity.host, guess_host_kind(identity.host))
@@ -237,7 +265,26 @@ class SubnetDraft::Assembly {
     }
   }
 
+  // What no one was given a name: told apart by GUIDs alone.
+  void report_alike(const std::map<std::string, std::vector<std::string>>& alike, const std::string& what,
+                    const std::string& then) {
+    for (const auto& [description, guids] : alike) {
+      if (guids.size() < 2) continue;
+      std::vector<std::string> objects;
+      for (const auto& guid : guids) add_object(objects, guid);
+      builder_.add_finding(
+          {"equalDescriptions", Severity::warning,
+           std::to_string(guids.size()) + " " + what + " are all described as '" + description + "', " + then,
+           std::move(objects)});
+    }
+  }
+
   void report() {
+    report_alike(
+        alike_adapters_, "adapters",
+        "which names no machine: each counts as a machine of its own; give them node descriptions, as rdma-ndd does");
+    report_alike(alike_switches_, "switches",
+                 "which names none of them: they are called by their GUIDs; give them node descriptions");
     if (!unprintable_.empty()) {
       builder_.add_finding({"unprintableName", Severity::warning,
                             "descriptions with control characters or invalid UTF-8, written as \\xNN here",
@@ -259,6 +306,7 @@ class SubnetDraft::Assembly {
   std::vector<SwitchDraft> switches_;    // by device; none for adapters
   std::vector<HcaDraft> hcas_;           // by device; none for switches
   std::vector<std::string> unprintable_, bad_lids_;
+  std::map<std::string, std::vector<std::string>> alike_adapters_, alike_switches_;  // GUIDs by description
 };
 
 Result<void> SubnetDraft::move_into(const ReadOptions& options, TopologyBuilder& builder) && {

@@ -48,7 +48,8 @@ class SubnetDraft {
   [[nodiscard]] bool over_limit() const { return devices_.size() > kMaxDevices || cables_.size() > kMaxCableEnds; }
   [[nodiscard]] static Error over_limit_error(const ReadOptions& options);
 
-  // Puts everything into the builder. Findings: deviceWithoutSection, duplicateDescription, lidNotUnicast,
+  // Puts everything into the builder. Parts whose switches are all called after storage are subnets of their own beside others:
+  // "<subnet>-storage". Findings: deviceWithoutSection, duplicateDescription, equalDescriptions, lidNotUnicast,
   // unprintableName, and what the builder finds. Error: more ports than the builder takes.
   Result<void> move_into(const ReadOptions& options, TopologyBuilder& builder) &&;
 

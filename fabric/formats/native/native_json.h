@@ -22,8 +22,9 @@ Result<void> read_native_json(std::string_view text, const ReadOptions& options,
 // Reading it back and building gives an equal Topology, and writing that gives the same bytes. Rails that were inferred
 // from the cabling are left out, as are duplicateGuid findings: building finds both again.
 std::string write_native_json(const Topology& topology);
-// The same fabric with these links in place of those that they name. Reading it back and building derives all that
+// The same fabric with these links in place of those that they name, and these devices in place of others. Reading it back and building derives all that
 // follows from cabling; links are in another order than in what write_native_json() makes of that.
-std::string write_recabled_json(const Topology& topology, std::span<const Recabling> recablings);
+std::string write_recabled_json(const Topology& topology, std::span<const Recabling> recablings,
+                                std::span<const DeviceExchange> exchanges = {});
 
 }  // namespace railweave::fabric

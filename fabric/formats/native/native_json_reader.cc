@@ -15,7 +15,7 @@ constexpr std::size_t kMaxRails = 1U << 16U;
 constexpr std::uint32_t kMaxLinksOfSites = 1U << 16U;
 constexpr std::size_t kMaxLinkSpecs = 1U << 22U;
 constexpr std::size_t kMaxText = 16384;  // bytes of a finding's message or object
-constexpr std::size_t kMostObjectsOfFindings = 1U << 24U;
+constexpr std::size_t kMaxObjectsOfFindings = 1U << 24U;
 
 }  // namespace
 
@@ -248,7 +248,7 @@ bool NativeReader::read_finding() {
     if (field == "message") return text(finding.message);
     if (field == "objects")
       return json_->array([&] {
-        if (++finding_objects_ > kMostObjectsOfFindings) return too_many("objects of findings");
+        if (++finding_objects_ > kMaxObjectsOfFindings) return too_many("objects of findings");
         return text(finding.objects.emplace_back());
       });
     return json_->unknown_field(field, "a finding");

@@ -45,7 +45,10 @@ class JsonObject {
 
 class NativeWriter {
  public:
-  NativeWriter(const Topology& topology, std::span<const Recabling> recablings) : topology_(topology) {
+  NativeWriter(const Topology& topology, std::span<const Recabling> recablings,
+               std::span<const DeviceExchange> exchanges)
+      : topology_(topology) {
+    for (const DeviceExchange& one : exchanges) exchanged_.emplace(one.accepted, &one);
     for (const Recabling& one : recablings) recabled_.emplace(one.link, one);
     out_.reserve(4096 + topology.hcas().size() * 144 + topology.gpus().size() * 48 + topology.links().size() * 26 +
                  topology.switches().size() * 128);
@@ -116,7 +119,8 @@ class NativeWriter {
 
   void write_switch(SwitchId sw) {
     JsonObject object(out_);
-    object.guid("guid", topology_.guid(sw));
+    const DeviceExchange* const other = exchanged(topology_.guid(sw));
+    object.guid("guid", other == nullptr ? topology_.guid(sw) : other->found);
     object.text("name", topology_.name(sw));
     if (topology_.description(sw) != topology_.name(sw)) object.text("description", topology_.description(sw));
     object.number("ports", topology_.ports(sw).size());
@@ -124,7 +128,9 @@ class NativeWriter {
     if (topology_.rack(sw)) object.text("rack", topology_.name(topology_.rack(sw)));
     if (topology_.site(sw)) object.text("site", topology_.name(topology_.site(sw)));
     if (!topology_.group(sw).empty()) object.text("group", topology_.group(sw));
-    if (topology_.lid(sw) != 0) object.number("lid", topology_.lid(sw));
+    const Lid lid =
+        other != nullptr && !other->ports.empty() && other->ports[0].lid != 0 ? other->ports[0].lid : topology_.lid(sw);
+    if (lid != 0) object.number("lid", lid);
     if (topology_.lmc(sw) != 0) object.number("lmc", topology_.lmc(sw));
   }
 
@@ -164,7 +170,8 @@ class NativeWriter {
   void write_adapter(HcaId hca) {
     JsonObject object(out_);
     if (topology_.kind(hca) != HcaKind::host) object.text("kind", to_text(topology_.kind(hca)));
-    object.guid("guid", topology_.guid(hca));
+    const DeviceExchange* const other = exchanged(topology_.guid(hca));
+    object.guid("guid", other == nullptr ? topology_.guid(hca) : other->found);
     const auto device = topology_.device(hca);
     if (!device.empty()) object.text("device", device);
     // "host device", as tools set it, goes without saying.
@@ -178,8 +185,12 @@ class NativeWriter {
     for (const auto port : topology_.ports(hca)) {
       commas(out_);
       JsonObject fields(out_);
-      fields.guid("guid", topology_.port_guid(port));
-      if (topology_.lid(port) != 0) fields.number("lid", topology_.lid(port));
+      const unsigned number = topology_.number(port);
+      const auto now =
+          other != nullptr && number <= other->ports.size() ? other->ports[number - 1U] : DeviceExchange::Port{};
+      fields.guid("guid", other == nullptr ? topology_.port_guid(port) : now.guid);
+      const Lid lid = now.lid != 0 ? now.lid : topology_.lid(port);
+      if (lid != 0) fields.number("lid", lid);
       if (topology_.lmc(port) != 0) fields.number("lmc", topology_.lmc(port));
       if (!topology_.rails_inferred() && topology_.rail(port))
         fields.text("rail", topology_.name(topology_.rail(port)));
@@ -287,18 +298,26 @@ class NativeWriter {
     if (!first) out_ += "\n]";
   }
 
+  // What stands in the place of the device; null: it is itself.
+  [[nodiscard]] const DeviceExchange* exchanged(Guid device) const {
+    const auto at = device.known() ? exchanged_.find(device) : exchanged_.end();
+    return at == exchanged_.end() ? nullptr : at->second;
+  }
+
   const Topology& topology_;
   std::map<LinkId, Recabling> recabled_;
+  std::map<Guid, const DeviceExchange*> exchanged_;
   std::string out_;
   std::string usual_description_;
 };
 
 }  // namespace
 
-std::string write_native_json(const Topology& topology) { return NativeWriter(topology, {}).write(); }
+std::string write_native_json(const Topology& topology) { return NativeWriter(topology, {}, {}).write(); }
 
-std::string write_recabled_json(const Topology& topology, std::span<const Recabling> recablings) {
-  return NativeWriter(topology, recablings).write();
+std::string write_recabled_json(const Topology& topology, std::span<const Recabling> recablings,
+                                std::span<const DeviceExchange> exchanges) {
+  return NativeWriter(topology, recablings, exchanges).write();
 }
 
 }  // namespace railweave::fabric

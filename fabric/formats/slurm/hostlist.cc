@@ -8,8 +8,8 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::uint64_t kMostSuffix = 1U << 25U;  // Slurm's; digits before that belong to the prefix
-constexpr std::size_t kMostSuffixDigits = 8;
+constexpr std::uint64_t kMaxSuffix = 1U << 25U;  // Slurm's; digits before that belong to the prefix
+constexpr std::size_t kMaxSuffixDigits = 8;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -21,11 +21,11 @@ struct NumberedName {
 NumberedName split(std::string_view name) {
   std::size_t begin = name.size();
   while (begin > 0 && is_digit(name[begin - 1])) --begin;
-  begin = std::max(begin, name.size() - std::min(name.size(), kMostSuffixDigits));
+  begin = std::max(begin, name.size() - std::min(name.size(), kMaxSuffixDigits));
   for (;; ++begin) {
     NumberedName parts{name.substr(0, begin), name.substr(begin), 0};
     std::from_chars(parts.digits.data(), parts.digits.data() + parts.digits.size(), parts.number);
-    if (parts.number <= kMostSuffix) return parts;
+    if (parts.number <= kMaxSuffix) return parts;
   }
 }
 

@@ -13,7 +13,7 @@ constexpr double kLongestCableM = 40'000;
 
 // IEEE 802.3 31B.3.7, by rate in Gb/s.
 const std::map<std::int64_t, unsigned>& pause_quanta() {
-  static const std::map<std::int64_t, unsigned> quanta = {{10, 67},   {25, 80},   {40, 118},  {50, 147},
+  static const std::map<std::int64_t, unsigned> quanta = {{1, 2},     {10, 67},   {25, 80},   {40, 118}, {50, 147},
                                                           {100, 394}, {200, 453}, {400, 905}, {800, 905}};
   return quanta;
 }
@@ -38,11 +38,11 @@ std::vector<std::string> ranges(std::vector<unsigned> classes) {
 }  // namespace
 
 Result<PfcHeadroom> pfc_headroom(RateMbps rate, double cable_m, const SonicAsic& asic) {
-  const auto quanta = pause_quanta().find(rate.value() / 1000);
-  if (quanta == pause_quanta().end() || rate.value() % 1000 != 0) {
+  const auto quanta = pause_quanta().lower_bound((rate.value() + 999) / 1000);
+  if (quanta == pause_quanta().end() || rate.value() <= 0) {
     return fail(ErrorKind::invalid, "sonic.invalid",
                 "how fast a peer obeys a pause is not known at " + std::to_string(rate.value()) + " Mb/s", {},
-                "10, 25, 40, 50, 100, 200, 400 and 800 Gb/s are");
+                "it is up to 800 Gb/s");
   }
   if (!(cable_m >= 0 && cable_m <= kLongestCableM)) {
     return fail(ErrorKind::invalid, "sonic.invalid", "a cable is 0 to 40,000 m long");
@@ -60,35 +60,39 @@ Result<PfcHeadroom> pfc_headroom(RateMbps rate, double cable_m, const SonicAsic&
   return headroom;
 }
 
-Result<std::vector<SonicTable>> sonic_buffer_tables(const SonicBuffers& buffers,
-                                                    const std::vector<unsigned>& lossless_classes,
-                                                    const std::vector<unsigned>& lossy_classes) {
+Result<std::vector<SonicTable>> sonic_buffer_tables(const SonicBuffers& buffers) {
   SonicTable pools{"BUFFER_POOL", {}}, profiles{"BUFFER_PROFILE", {}}, groups{"BUFFER_PG", {}},
       queues{"BUFFER_QUEUE", {}};
   std::map<std::string, PfcHeadroom> headrooms;  // by profile
   std::uint64_t reserved = 0;
+  std::size_t groups_with_headroom = 0;
   for (const SonicCable& cable : buffers.cables) {
     const double metres = std::max(1.0, std::ceil(cable.length_m));
     const auto headroom = pfc_headroom(cable.rate, metres, buffers.asic);
     if (!headroom) return fail(headroom.error().kind, headroom.error().code, headroom.error().message, cable.port);
     const std::string profile = "pg_lossless_" + std::to_string(cable.rate.value()) + "_" +
                                 text(static_cast<std::uint64_t>(metres)) + "m_profile";
-    if (!lossless_classes.empty()) headrooms[profile] = *headroom;
-    reserved += headroom->size_bytes * lossless_classes.size();
-    for (const auto& range : ranges(lossless_classes)) {
+    if (!cable.lossless.empty()) headrooms[profile] = *headroom;
+    reserved += headroom->size_bytes * cable.lossless.size();
+    groups_with_headroom += cable.lossless.size();
+    for (const auto& range : ranges(cable.lossless)) {
       groups.rows.push_back({cable.port + "|" + range, {{"profile", profile}}});
       queues.rows.push_back({cable.port + "|" + range, {{"profile", "egress_lossless_profile"}}});
     }
     // All lossy classes share priority group 0, as TC_TO_PRIORITY_GROUP_MAP has it.
-    if (!lossy_classes.empty()) groups.rows.push_back({cable.port + "|0", {{"profile", "ingress_lossy_profile"}}});
-    for (const auto& range : ranges(lossy_classes)) {
+    if (!cable.lossy.empty()) groups.rows.push_back({cable.port + "|0", {{"profile", "ingress_lossy_profile"}}});
+    for (const auto& range : ranges(cable.without_headroom)) {
+      groups.rows.push_back({cable.port + "|" + range, {{"profile", "ingress_lossy_profile"}}});
+    }
+    for (const auto& range : ranges(cable.lossy)) {
       queues.rows.push_back({cable.port + "|" + range, {{"profile", "egress_lossy_profile"}}});
     }
   }
   if (reserved >= buffers.asic.memory_bytes) {
     return fail(ErrorKind::impossible, "sonic.bufferTooSmall",
-                "headroom of " + text(buffers.cables.size()) + " ports x " + text(lossless_classes.size()) +
-                    " lossless classes is " + text(reserved) + " bytes of " + text(buffers.asic.memory_bytes),
+                "headroom of " + text(groups_with_headroom) + " lossless classes and lanes on " +
+                    text(buffers.cables.size()) + " ports is " + text(reserved) + " bytes of " +
+                    text(buffers.asic.memory_bytes),
                 {}, "fewer lossless classes, shorter cables, or a larger memory");
   }
   const std::string memory = text(buffers.asic.memory_bytes), shared = text(buffers.asic.memory_bytes - reserved);

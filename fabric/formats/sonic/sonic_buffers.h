@@ -36,13 +36,17 @@ struct PfcHeadroom {
   friend bool operator==(const PfcHeadroom&, const PfcHeadroom&) = default;
 };
 
-// Errors, kind invalid, code "sonic.invalid": a rate for which no pause quanta are known, a length that is none.
+// A rate between those of the standard counts as the next faster one's, which obeys later. Errors, kind invalid, code
+// "sonic.invalid": a faster rate than any whose pause quanta are known, a length that is none.
 Result<PfcHeadroom> pfc_headroom(RateMbps rate, double cable_m, const SonicAsic& asic);
 
 struct SonicCable {
   std::string port;  // "Ethernet0"
   RateMbps rate;
   double length_m = 0;
+  // By number, as priority groups and as queues: never dropped, with headroom; dropped where memory is short. Lossy ones share
+  // priority group 0, and groups that have lossless packets at other ports only have no headroom here.
+  std::vector<unsigned> lossless, lossy, without_headroom;
 };
 
 struct SonicBuffers {
@@ -58,8 +62,6 @@ struct SonicTable {
 
 // BUFFER_POOL, BUFFER_PROFILE, BUFFER_PG, BUFFER_QUEUE. Errors: as pfc_headroom(); impossible, code
 // "sonic.bufferTooSmall", where headroom alone is more than the memory.
-Result<std::vector<SonicTable>> sonic_buffer_tables(const SonicBuffers& buffers,
-                                                    const std::vector<unsigned>& lossless_classes,
-                                                    const std::vector<unsigned>& lossy_classes);
+Result<std::vector<SonicTable>> sonic_buffer_tables(const SonicBuffers& buffers);
 
 }  // namespace railweave::fabric

@@ -24,6 +24,7 @@ Result<void> check(const SonicQos& qos) {
     if (one.traffic_class > 7 || taken[one.traffic_class])
       return refuse("a traffic class is 0 to 7 and its own", where);
     if (!one.strict && (one.weight < 1 || one.weight > 100)) return refuse("a DWRR weight is 1 to 100", where);
+    if (one.lossless && one.traffic_class == 0) return refuse("priority group 0 is of all lossy classes", where);
     if (one.strict && one.lossless) return refuse("a strict class that others pause for cannot be lossless", where);
     if (one.ecn_min_bytes > one.ecn_max_bytes) return refuse("marking starts above where it ends", where);
     if (one.ecn_percent > 100) return refuse("a probability is at most 100 percent", where);
@@ -69,7 +70,8 @@ Pairs scheduler_of(const SonicClass& one) {
   Pairs fields{{"type", "STRICT"}};
   if (one.most_bytes_per_s > 0) {
     fields.emplace_back("meter_type", "bytes");
-    fields.emplace_back("pir", std::to_string(one.most_bytes_per_s));
+    // A limit stands beside a committed rate (sonic-scheduler.yang); the class is first up to both.
+    for (const char* rate : {"cir", "pir"}) fields.emplace_back(rate, std::to_string(one.most_bytes_per_s));
   }
   return fields;
 }
@@ -134,9 +136,12 @@ Result<std::string> write_sonic_qos(const SonicQos& qos) {
   }
   std::string buffers;
   if (qos.buffers) {
-    std::vector<unsigned> no_loss, lossy;
-    for (const SonicClass& one : qos.classes) (one.lossless ? no_loss : lossy).push_back(one.traffic_class);
-    const auto tables = sonic_buffer_tables(*qos.buffers, no_loss, lossy);
+    SonicBuffers held = *qos.buffers;
+    for (SonicCable& cable : held.cables) {
+      for (const SonicClass& one : qos.classes)
+        (one.lossless ? cable.lossless : cable.lossy).push_back(one.traffic_class);
+    }
+    const auto tables = sonic_buffer_tables(held);
     if (!tables) return std::unexpected(tables.error());
     for (const SonicTable& one : *tables) {
       Pairs rows;

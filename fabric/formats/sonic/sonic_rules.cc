@@ -251,6 +251,7 @@ class Checker {
     };
     if (table == "SCHEDULER") {
       at_least("pir", "cir");
+      needs("pir", "cir");
       at_least("pbs", "cbs");
       needs("cbs", "cir");
       needs("pbs", "pir");

@@ -183,6 +183,18 @@ bool JsonReader::escape(std::size_t& at) {
   return true;
 }
 
+bool JsonReader::names(std::string& list) {
+  if (peek() == '"') return string(list);
+  if (peek() != '[') return skip_value();
+  return array([&] {
+    std::string one;
+    if (peek() != '"') return skip_value();
+    if (!string(one)) return false;
+    list += (list.empty() ? "" : ",") + one;
+    return true;
+  });
+}
+
 bool JsonReader::string(std::string& value) {
   std::string_view text;
   if (!raw_string(text)) return false;

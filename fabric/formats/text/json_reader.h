@@ -56,7 +56,9 @@ class JsonReader {
   }
 
   bool string(std::string& value);  // any valid text
-  bool name(std::string& value);    // clean (name_text.h) and at most kMaxStoredNameBytes
+  // A string, or a list of strings, with commas between them; what is neither is passed over.
+  bool names(std::string& list);
+  bool name(std::string& value);  // clean (name_text.h) and at most kMaxStoredNameBytes
   bool boolean(bool& value);
   bool whole_number(std::uint64_t& value, std::uint64_t max);
   template <class Unsigned>

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "fabric/base/plural.h"
 #include "fabric/routing/audit/plane_audit.h"
 #include "fabric/routing/audit/shifts.h"
 
@@ -35,10 +36,6 @@ void add_loads(const Topology& topology, const Plane& plane, const PlaneTally& t
   };
   find_most(tally.load, report.max_link_load, report.max_link);
   find_most(tally.host_load, report.max_link_load_hosts, report.max_link_hosts);
-}
-
-std::string plural(std::uint64_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
 void add_findings(const FabricView& view, const ForwardingTables& tables, AuditReport& report) {

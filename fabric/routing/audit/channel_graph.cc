@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace railweave::fabric {
 
@@ -27,6 +28,23 @@ void ChannelGraph::for_each_next(std::size_t channel, Visit visit) const {
       visit(static_cast<std::uint32_t>((first + bit / lanes_) * lanes_ + bit % lanes_));
     }
   }
+}
+
+bool ChannelGraph::waits_for(std::uint32_t from, std::uint32_t to, Search& search) const {
+  search.seen_in.resize(first_out_.size() * lanes_, 0);
+  ++search.round;
+  search.open.assign(1, from);
+  search.seen_in[from] = search.round;
+  while (!search.open.empty()) {
+    const std::uint32_t channel = search.open.back();
+    search.open.pop_back();
+    if (channel == to || search.budget == 0) return true;
+    --search.budget;
+    for_each_next(channel, [&](std::uint32_t next) {
+      if (std::exchange(search.seen_in[next], search.round) != search.round) search.open.push_back(next);
+    });
+  }
+  return false;
 }
 
 ChannelGraph::Circles ChannelGraph::circles() const {

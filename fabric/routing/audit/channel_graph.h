@@ -19,7 +19,24 @@ class ChannelGraph {
     const std::size_t bit = std::size_t{out - first_out_[in]} * lanes_ + out_lane;
     bits_[(std::size_t{in} * lanes_ + in_lane) * words_ + bit / 64] |= std::uint64_t{1} << (bit % 64);
   }
+  [[nodiscard]] bool has(std::uint32_t in, unsigned in_lane, std::uint32_t out, unsigned out_lane) const {
+    const std::size_t bit = std::size_t{out - first_out_[in]} * lanes_ + out_lane;
+    return (bits_[(std::size_t{in} * lanes_ + in_lane) * words_ + bit / 64] >> (bit % 64) & 1U) != 0;
+  }
+  void remove(std::uint32_t in, unsigned in_lane, std::uint32_t out, unsigned out_lane) {
+    const std::size_t bit = std::size_t{out - first_out_[in]} * lanes_ + out_lane;
+    bits_[(std::size_t{in} * lanes_ + in_lane) * words_ + bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
+  }
   void add_all(const ChannelGraph& other);
+  // Memory of searches, one after the other.
+  struct Search {
+    std::size_t budget = 0;  // channels that may still be visited, over all searches
+    std::uint32_t round = 0;
+    std::vector<std::uint32_t> seen_in{}, open{};
+  };
+  // Whether channel `from` waits for `to`, over any number of others; channels are arc * lanes() + lane. Once the budget is
+  // used up the answer is yes.
+  [[nodiscard]] bool waits_for(std::uint32_t from, std::uint32_t to, Search& search) const;
 
   // Found by removing, again and again, channels that no other waits for (Kahn 1962).
   struct Circles {

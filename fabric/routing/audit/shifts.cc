@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fabric/routing/plane/mix.h"
+#include "fabric/base/mix.h"
 
 namespace railweave::fabric {
 

@@ -1,13 +1,11 @@
 #include "fabric/routing/audit/transition.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <vector>
 
 #include "fabric/routing/audit/channel_graph.h"
 #include "fabric/routing/audit/column_block.h"
 #include "fabric/routing/audit/column_walk.h"
+#include "fabric/routing/audit/mixture.h"
 #include "fabric/routing/plane/table_differences.h"
 
 namespace railweave::fabric {
@@ -58,89 +56,22 @@ class Bends {
   const PlaneTables& after_;
 };
 
-const PlaneLanes& lanes_of(const Routing& routing, PlaneId plane) {
-  static const PlaneLanes one_lane;
-  return plane.index() < routing.lanes.planes.size() ? routing.lanes.planes[plane.index()] : one_lane;
-}
-
-// By switch: the next hops of packets for one destination in a mixture, and the lanes on which they may arrive.
-class Mixture {
- public:
-  Mixture(const Plane& plane, const PortMap& ports, const PlaneLanes& old_lanes, const PlaneLanes& new_lanes)
-      : plane_(plane),
-        ports_(ports),
-        old_lanes_(old_lanes),
-        new_lanes_(new_lanes),
-        arcs_(plane.switch_count()),
-        levels_(plane.switch_count(), 0) {}
-
-  void set(std::size_t s, std::uint16_t old_port, std::uint16_t new_port) {
-    arcs_[s] = {arc(s, old_port), arc(s, new_port)};
-    if (arcs_[s][1] == arcs_[s][0]) arcs_[s][1] = PortMap::kNothing;
-  }
-  void add_turns(std::uint32_t destination, ChannelGraph& channels) {
-    const std::uint32_t home = plane_.homes[plane_.destination_home[destination]].sw;
-    std::ranges::fill(levels_, 0);
-    queue_.clear();
-    for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
-      const std::uint32_t s = plane_.homes[h].sw;
-      if (ports_.sources[s] == 0) continue;
-      for (const PlaneLanes* lanes : {&old_lanes_, &new_lanes_}) {
-        levels_[s] |= 1U << lanes->level(h, destination, plane_.destination_count());
-      }
-      queue_.push_back(s);
-    }
-    while (!queue_.empty()) {
-      const std::uint32_t s = queue_.back();
-      queue_.pop_back();
-      if (s == home) continue;
-      for (const std::uint32_t in : arcs_[s]) {
-        if (in >= PortMap::kDead) continue;
-        const std::uint32_t to = plane_.arcs[in].to;
-        if ((levels_[to] | levels_[s]) != levels_[to]) {
-          levels_[to] |= levels_[s];
-          queue_.push_back(to);
-        }
-      }
-    }
-    for (std::uint32_t s = 0; s < arcs_.size(); ++s) {
-      if (levels_[s] == 0 || s == home) continue;
-      for (const std::uint32_t in : arcs_[s]) {
-        if (in >= PortMap::kDead || plane_.arcs[in].to == home) continue;
-        for (const std::uint32_t out : arcs_[plane_.arcs[in].to]) {
-          if (out >= PortMap::kDead) continue;
-          for (std::uint32_t bits = levels_[s]; bits != 0; bits &= bits - 1) {
-            const auto lane = static_cast<unsigned>(std::countr_zero(bits));
-            if (lane < channels.lanes()) channels.add(in, lane, out, lane);
-          }
-        }
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] std::uint32_t arc(std::size_t s, std::uint16_t port) const {
-    return port < ports_.stride ? ports_.arc(s, port) : PortMap::kNothing;
-  }
-
-  const Plane& plane_;
-  const PortMap& ports_;
-  const PlaneLanes& old_lanes_;
-  const PlaneLanes& new_lanes_;
-  std::vector<std::array<std::uint32_t, 2>> arcs_;
-  std::vector<std::uint32_t> levels_, queue_;
-};
-
 }  // namespace
+
+// Maps from ports to lanes may change at the same time; mixtures of those are not checked.
+bool can_be_mixed(const PlaneLanes& before, const PlaneLanes& after) {
+  if (before.arc_class.empty() && after.arc_class.empty()) return true;
+  return before.arc_class == after.arc_class && before.lane_table == after.lane_table &&
+         before.classes == after.classes && before.levels == after.levels;
+}
 
 bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& before, const Routing& after) {
   const Plane& plane = after.tables.scope().plane(id);
   const PlaneTables &then = before.tables.plane(id), &now = after.tables.plane(id);
   const PortMap ports(plane, view);
   if (same_order(id, before, after) && !Bends(plane, ports, *after.orders[id.index()], then, now).any()) return false;
-  const PlaneLanes &old_lanes = lanes_of(before, id), &new_lanes = lanes_of(after, id);
-  // Maps from ports to lanes may change at the same time; mixtures of those are not checked, so the answer is yes.
-  if (!old_lanes.arc_class.empty() || !new_lanes.arc_class.empty()) return true;
+  const PlaneLanes &old_lanes = lanes_of(before.lanes, id), &new_lanes = lanes_of(after.lanes, id);
+  if (!can_be_mixed(old_lanes, new_lanes)) return true;
   ChannelGraph channels(plane, std::max<unsigned>({1, old_lanes.lanes, new_lanes.lanes}));
   Mixture mixture(plane, ports, old_lanes, new_lanes);
   const std::size_t count = plane.destination_count();
@@ -152,7 +83,12 @@ bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& bef
     for (std::size_t i = 0; i < here; ++i) {
       const std::uint16_t *old_ports = old_block.column(i), *new_ports = new_block.column(i);
       for (std::size_t s = 0; s < plane.switch_count(); ++s) mixture.set(s, old_ports[s], new_ports[s]);
-      mixture.add_turns(static_cast<std::uint32_t>(first + i), channels);
+      mixture.for_each_turn(static_cast<std::uint32_t>(first + i),
+                            [&](std::uint32_t in, unsigned in_lane, std::uint32_t out, unsigned out_lane) {
+                              if (std::max(in_lane, out_lane) < channels.lanes()) {
+                                channels.add(in, in_lane, out, out_lane);
+                              }
+                            });
     }
   }
   return !channels.circles().lanes.empty();

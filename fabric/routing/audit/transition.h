@@ -7,6 +7,9 @@
 
 namespace railweave::fabric {
 
+// Whether packets on mixtures of routes with these lanes can be followed.
+bool can_be_mixed(const PlaneLanes& before, const PlaneLanes& after);
+
 // Whether packets can wait for each other in a circle while switches change, entry by entry and in any order, from one
 // routing to the other. Cost: O(changed entries) as a rule where both go up and then down on the same order; otherwise,
 // and where a changed entry sends packets up that may still arrive from above, O(switches x destinations).

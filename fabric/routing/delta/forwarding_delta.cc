@@ -2,18 +2,58 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "fabric/routing/audit/mixture.h"
 #include "fabric/routing/audit/transition.h"
+#include "fabric/routing/delta/change_groups.h"
 #include "fabric/routing/delta/update_order.h"
 #include "fabric/routing/plane/table_differences.h"
 
 namespace railweave::fabric {
 
 namespace {
+
+constexpr std::uint16_t kLastStage = UINT16_MAX;  // of a phase
+constexpr unsigned kMaxGroups = 100;
+constexpr std::uint8_t kDrops = 254, kLeftOut = 255;  // instead of a group
+
+// Blocks of all planes by phase; packets leave the fabric between phases. Stages are numbered within a phase until
+// they are joined.
+struct PhasedDelta {
+  ForwardingDelta delta;
+  std::vector<std::size_t> phase_of;  // as delta.blocks
+  std::vector<std::uint16_t> stages;  // by phase
+
+  void put(std::size_t phase, const LftBlock& block) {
+    if (stages.size() <= phase) stages.resize(phase + 1, 0);
+    if (block.stage != kLastStage) stages[phase] = std::max(stages[phase], static_cast<std::uint16_t>(block.stage + 1));
+    delta.blocks.push_back(block);
+    phase_of.push_back(phase);
+  }
+  ForwardingDelta joined() && {
+    std::vector<bool> has_last(stages.size(), false);
+    for (std::size_t i = 0; i < phase_of.size(); ++i) {
+      if (delta.blocks[i].stage == kLastStage) has_last[phase_of[i]] = true;
+    }
+    std::vector<std::uint16_t> first;
+    for (std::size_t p = 0; p < stages.size(); ++p) {
+      first.push_back(delta.stages);
+      if (p != 0) delta.waits.push_back(delta.stages);
+      delta.stages = static_cast<std::uint16_t>(delta.stages + stages[p] + (has_last[p] ? 1 : 0));
+    }
+    for (std::size_t i = 0; i < phase_of.size(); ++i) {
+      std::uint16_t& stage = delta.blocks[i].stage;
+      const std::size_t p = phase_of[i];
+      stage = static_cast<std::uint16_t>(first[p] + (stage == kLastStage ? stages[p] : stage));
+    }
+    return std::move(delta);
+  }
+};
 
 class PlaneDelta {
  public:
@@ -31,40 +71,58 @@ class PlaneDelta {
     for_each_difference(before_, after_,
                         [&](const TableDifference& entry) { add_change(entry.sw, entry.destination); });
   }
-
-  void write(bool drop_first, ForwardingDelta& delta) {
-    delta.changed_entries += changed_entries_;
-    without_lid(delta);
-    for (auto& [block, changes] : changes_) {
-      std::vector<ChangedEntry> entries;
-      std::map<std::uint32_t, std::uint64_t> places_of;  // by switch
-      std::uint64_t urgent = 0;
-      for (const auto& [s, d] : changes) {
-        const auto place = static_cast<std::uint32_t>(scope_.lid(plane_.destination(d)) % kLidsPerBlock);
-        entries.push_back({s, place, ChangedEntry::kNone});
-        places_of[s] |= std::uint64_t{1} << place;
-        if (is_urgent(d)) urgent |= std::uint64_t{1} << place;
-      }
-      delta.changed_blocks += places_of.size();
-      std::vector<BlockWrite> writes;
-      if (drop_first) {
-        for (const auto& [s, places] : places_of) writes.push_back({s, 0, places});
-        for (const auto& [s, places] : places_of) writes.push_back({s, 1, places});
-      } else {
-        writes = ordered(changes, entries, places_of);
-      }
-      std::map<std::uint32_t, std::uint64_t> updated;  // by switch: places that have their new entries by then
-      for (const BlockWrite& w : writes) {
-        const bool drops = drop_first && w.stage == 0;
-        if (!drops) updated[w.sw] |= w.places;
-        LftBlock out{.sw = plane_.switches[w.sw], .number = block.second, .stage = w.stage};
-        out.changed = static_cast<std::uint16_t>(__builtin_popcountll(w.places));
-        out.urgent = (w.places & urgent) != 0;
-        fill(block, w.sw, updated[w.sw], drops ? w.places : 0, out.ports);
-        delta.stages = std::max<std::uint16_t>(delta.stages, static_cast<std::uint16_t>(w.stage + 1));
-        delta.blocks.push_back(out);
-      }
+  // In the order in which they are to change.
+  [[nodiscard]] std::vector<std::uint32_t> destinations(const TableChange& change) const {
+    std::vector<std::uint32_t> all;
+    for (const auto& [block, changes] : changes_) {
+      for (const auto& [s, d] : changes) all.push_back(d);
     }
+    std::ranges::sort(all);
+    all.erase(std::ranges::unique(all).begin(), all.end());
+    std::vector<std::uint32_t> broken = broken_before(change, all);
+    if (options_.only_broken) return broken;
+    const auto is_broken = [&](std::uint32_t d) { return std::ranges::binary_search(broken, d); };
+    std::ranges::stable_sort(all, {}, [&](std::uint32_t d) { return std::pair(!is_broken(d), !is_urgent(d)); });
+    return all;
+  }
+  [[nodiscard]] std::vector<std::uint32_t> all_destinations() const {
+    std::vector<std::uint32_t> all(plane_.destination_count());
+    for (std::uint32_t d = 0; d < all.size(); ++d) all[d] = d;
+    return all;
+  }
+
+  // Groups of destinations, one after the other, and those that drop packets first. The last wait is theirs.
+  void write(const ChangeGroups& groups, PhasedDelta& phased) {
+    without_lid(phased.delta);
+    std::vector<std::uint8_t> group_of(plane_.destination_count(), kLeftOut);
+    for (std::size_t g = 0; g < groups.proven.size(); ++g) {
+      for (const std::uint32_t d : groups.proven[g]) group_of[d] = static_cast<std::uint8_t>(g);
+    }
+    const bool drops = options_.may_drop && !groups.unproven.empty();
+    for (const std::uint32_t d : groups.unproven) {
+      if (drops) group_of[d] = kDrops;
+    }
+    const std::size_t dropped_in = groups.proven.empty() ? 0 : groups.proven.size() - 1;
+    for (const auto& [block, changes] : changes_) {
+      std::map<std::uint32_t, std::uint64_t> updated;  // by switch: places that have their new entries by then
+      std::set<std::uint32_t> changed;
+      for (std::size_t g = 0; g < groups.proven.size(); ++g) {
+        const Part part = part_of(changes, group_of, static_cast<std::uint8_t>(g), changed);
+        for (const BlockWrite& w : ordered(part)) put(block, w, g, part, updated, 0, phased);
+      }
+      const Part dropping = part_of(changes, group_of, kDrops, changed);
+      for (const auto& [s, places] : dropping.places_of) {
+        put(block, {s, kLastStage, places}, dropped_in, dropping, updated, places, phased);
+      }
+      for (const auto& [s, places] : dropping.places_of) {
+        put(block, {s, 0, places}, dropped_in + 1, dropping, updated, 0, phased);
+      }
+      phased.delta.drops_first = phased.delta.drops_first || !dropping.places_of.empty();
+      phased.delta.changed_blocks += changed.size();
+      phased.delta.left_out += static_cast<std::size_t>(
+          std::ranges::count_if(changes, [&](const auto& one) { return group_of[one.second] == kLeftOut; }));
+    }
+    phased.delta.changed_entries += changed_entries_;
   }
   [[nodiscard]] bool changed() const { return !changes_.empty(); }
 
@@ -98,19 +156,49 @@ class PlaneDelta {
                               {}});
   }
 
+  // What changes in a block for some of the destinations.
+  struct Part {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> changes;  // (switch, destination)
+    std::map<std::uint32_t, std::uint64_t> places_of;              // by switch
+    std::uint64_t urgent = 0;
+  };
+  [[nodiscard]] Part part_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& changes,
+                             const std::vector<std::uint8_t>& group_of, std::uint8_t group,
+                             std::set<std::uint32_t>& changed) const {
+    Part part;
+    for (const auto& [s, d] : changes) {
+      if (group_of[d] != group) continue;
+      part.changes.emplace_back(s, d);
+      part.places_of[s] |= std::uint64_t{1} << place_of(d);
+      if (is_urgent(d)) part.urgent |= std::uint64_t{1} << place_of(d);
+      changed.insert(s);
+    }
+    return part;
+  }
+  [[nodiscard]] std::uint32_t place_of(std::uint32_t d) const {
+    return static_cast<std::uint32_t>(scope_.lid(plane_.destination(d)) % kLidsPerBlock);
+  }
+  // dropped: the places that this write sets to drop packets.
+  void put(const Block& block, const BlockWrite& write, std::size_t phase, const Part& part,
+           std::map<std::uint32_t, std::uint64_t>& updated, std::uint64_t dropped, PhasedDelta& phased) const {
+    if (dropped == 0) updated[write.sw] |= write.places;
+    LftBlock out{.sw = plane_.switches[write.sw], .number = block.second, .stage = write.stage};
+    out.changed = static_cast<std::uint16_t>(__builtin_popcountll(write.places));
+    out.urgent = (write.places & part.urgent) != 0;
+    fill(block, write.sw, updated[write.sw], dropped, out.ports);
+    phased.put(phase, out);
+  }
+
   // Entries whose new route does not reach the destination are updated last, because upstream switches may use the old
   // ones until then.
-  [[nodiscard]] std::vector<BlockWrite> ordered(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& changes,
-                                                std::vector<ChangedEntry>& entries,
-                                                const std::map<std::uint32_t, std::uint64_t>& places_of) {
+  [[nodiscard]] std::vector<BlockWrite> ordered(const Part& part) const {
     std::vector<ChangedEntry> leading;
     std::map<std::uint32_t, std::uint64_t> ending;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (arrives(changes[i])) {
-        entries[i].after = next_changed(changes[i], places_of);
-        leading.push_back(entries[i]);
+    for (const auto& [s, d] : part.changes) {
+      if (arrives({s, d})) {
+        leading.push_back({s, place_of(d), next_changed({s, d}, part.places_of)});
       } else {
-        ending[entries[i].sw] |= std::uint64_t{1} << entries[i].place;
+        ending[s] |= std::uint64_t{1} << place_of(d);
       }
     }
     std::vector<BlockWrite> writes = order_updates(leading);
@@ -172,13 +260,31 @@ class PlaneDelta {
   std::size_t changed_entries_ = 0, without_lid_ = 0;
 };
 
+ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
+                       const PlaneDelta& changes, const DeltaOptions& options) {
+  const bool is_easy = !may_deadlock_between(view, id, before, after);
+  if (is_easy && !options.only_broken) return {.proven = {changes.all_destinations()}, .unproven = {}};
+  const Plane& plane = after.tables.scope().plane(id);
+  const PortMap ports(plane, view);
+  const PlaneLanes& old_lanes = lanes_of(before.lanes, id);
+  const TableChange change{plane,
+                           ports,
+                           before.tables.plane(id),
+                           after.tables.plane(id),
+                           old_lanes,
+                           options.lanes_stay ? old_lanes : lanes_of(after.lanes, id)};
+  std::vector<std::uint32_t> destinations = changes.destinations(change);
+  if (is_easy) return {.proven = {std::move(destinations)}, .unproven = {}};
+  return group_changes(change, destinations, std::min(kMaxGroups, options.most_waits + (options.may_drop ? 0U : 1U)));
+}
+
 }  // namespace
 
 ForwardingDelta compute_delta(const FabricView& view, const Routing& before, const Routing& after,
                               const DeltaOptions& options) {
   const RoutingScope& scope = after.tables.scope();
   RAILWEAVE_CHECK(&before.tables.scope() == &scope, "a delta is between tables of one scope");
-  ForwardingDelta delta;
+  PhasedDelta phased;
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
     if (plane.destination_count() == 0 || after.tables.shares_plane(before.tables, id)) continue;
@@ -187,14 +293,13 @@ ForwardingDelta compute_delta(const FabricView& view, const Routing& before, con
     PlaneDelta changes(scope, plane, then, now, options);
     changes.find_changes();
     if (!changes.changed()) continue;
-    const bool drop_first = may_deadlock_between(view, id, before, after);
-    delta.drops_first = delta.drops_first || drop_first;
-    changes.write(drop_first, delta);
+    changes.write(groups_of(view, id, before, after, changes, options), phased);
   }
+  ForwardingDelta delta = std::move(phased).joined();
   if (delta.drops_first) {
     delta.findings.push_back({"dropsFirst",
                               Severity::warning,
-                              "old and new routes together could deadlock; entries that change drop packets until all "
+                              "some old and new routes together could deadlock; their entries drop packets until all "
                               "earlier packets have left the fabric",
                               {}});
   }

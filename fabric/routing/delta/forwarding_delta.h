@@ -5,8 +5,9 @@
 // follows old entries until it meets an updated switch, and new ones from there on, so it arrives at any moment in
 // between (or is lost where the old route is dead, as before). Entries whose new route does not reach the destination
 // are updated last. Where destinations that share a block need opposite orders, the block is written more than once.
-// Where old and new routes together could deadlock, the entries that change are first set to drop packets, and the new
-// ones follow when all earlier packets have left the fabric.
+// Where old and new routes together could deadlock, destinations change in groups (change_groups.h), each when all packets
+// sent before it have left the fabric, those first that some end port cannot reach by the old routes. Entries for
+// destinations for which no group is found are set to drop packets first, after all others.
 #pragma once
 
 #include <array>
@@ -35,14 +36,24 @@ struct ForwardingDelta {
   std::size_t changed_entries = 0;  // that differ between the two tables
   std::size_t changed_blocks = 0;   // that differ; a block written more than once counts once
   std::uint16_t stages = 0;
-  // Blocks of stage 0 drop packets; before the others are written all packets in flight must have left the fabric.
-  bool drops_first = false;
+  // Ascending: before blocks of these and higher stages are written, all packets that are in flight once the lower ones are
+  // applied must have left the fabric.
+  std::vector<std::uint16_t> waits;
+  bool drops_first = false;  // some entries drop packets until the last of these waits is over
+  std::size_t left_out = 0;  // changed entries that the options leave as they are
+  // Of each block, the ports that it is to have before it is written: one that has others is left alone, and with it all that
+  // is not written yet. Empty: blocks are written whatever they have.
+  std::vector<std::array<std::uint16_t, kLidsPerBlock>> expected;
   std::vector<Finding> findings;
 };
 
 struct DeltaOptions {
   // By DestinationId; not 0: running jobs send to it, and blocks with changes for it are written first. Empty: none.
   std::vector<std::uint8_t> urgent;
+  bool only_broken = false;  // only destinations that some end port reaches by the new routes and not by the old
+  bool may_drop = true;      // false: entries without a proven group are left as they are
+  bool lanes_stay = false;   // levels of packets and maps to lanes are those of the old routes meanwhile
+  unsigned most_waits = 2;   // of the packet life, in which other repairs wait
 };
 
 // Every block of every switch, for a subnet whose switches have no entries yet: without traffic one stage is enough.

@@ -7,6 +7,7 @@
 
 #include "fabric/routing/dragonfly/dragonfly_groups.h"
 #include "fabric/routing/dragonfly/dragonfly_routes.h"
+#include "fabric/routing/levels/level_keeping.h"
 #include "fabric/routing/shaped/arc_choice.h"
 #include "fabric/routing/shaped/detour_lanes.h"
 #include "fabric/routing/shaped/shaped_routing.h"
@@ -89,7 +90,15 @@ EngineFit DragonflyEngine::fit(const RoutingScope& scope) const {
 }
 
 Result<Routing> DragonflyEngine::route(const RoutingInput& input) const {
-  Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
+  return route_keeping_levels(input, route_as_is, Preferred::as_is);
+}
+
+Result<Routing> DragonflyEngine::reroute(const Routing& before, const RoutingInput& input) const {
+  return route_keeping_levels(input, route_as_is, Preferred::as_is, before.engine == kName ? &before : nullptr);
+}
+
+Result<Routing> DragonflyEngine::route_as_is(const RoutingInput& input) {
+  Routing routing{.engine = kName, .tables = ForwardingTables(input.scope)};
   bool any = false;
   for (const PlaneId id : input.scope->planes()) {
     const auto groups = DragonflyGroups::find(input.scope->topology(), input.scope->plane(id));

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/routing/levels/level_keeping.h"
 #include "fabric/routing/plane/acyclic_turns.h"
 #include "fabric/routing/plane/live_plane.h"
 #include "fabric/routing/plane/port_arcs.h"
@@ -133,7 +134,16 @@ EngineFit LayeredEngine::fit(const RoutingScope& scope) const {
 }
 
 Result<Routing> LayeredEngine::route(const RoutingInput& input) const {
-  Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
+  return route_keeping_levels(input, route_as_is, Preferred::cabled_with_detours);
+}
+
+Result<Routing> LayeredEngine::reroute(const Routing& before, const RoutingInput& input) const {
+  return route_keeping_levels(input, route_as_is, Preferred::cabled_with_detours,
+                              before.engine == kName ? &before : nullptr);
+}
+
+Result<Routing> LayeredEngine::route_as_is(const RoutingInput& input) {
+  Routing routing{.engine = kName, .tables = ForwardingTables(input.scope)};
   std::size_t up_and_down = 0;
   for (const PlaneId id : input.scope->planes()) {
     PlaneResult result = route_plane(input, input.scope->plane(id));

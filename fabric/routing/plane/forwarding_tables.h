@@ -26,6 +26,8 @@ class ForwardingTables {
   [[nodiscard]] bool shares_plane(const ForwardingTables& other, PlaneId id) const {
     return planes_[id.index()] == other.planes_[id.index()];
   }
+  // Precondition: the other's scope numbers the plane alike.
+  void share_plane(const ForwardingTables& other, PlaneId id) { planes_[id.index()] = other.planes_[id.index()]; }
   void set_plane(PlaneId id, PlaneTables tables) {
     planes_[id.index()] = std::make_shared<const PlaneTables>(std::move(tables));
   }

@@ -5,10 +5,21 @@
 
 namespace railweave::fabric {
 
+namespace {
+
+// In proportion to what is left of its rate.
+float degraded_cost(const FabricView& view, LinkId link) {
+  const auto accepted = static_cast<float>(view.topology().rate(link).value());
+  const auto now = static_cast<float>(view.rate(link).value());
+  return now > 0 ? std::max(RoutingInput::kDegradedCost, accepted / now) : RoutingInput::kDegradedCost;
+}
+
+}  // namespace
+
 LinkTransit link_transit(const RoutingInput& input, LinkId link) {
   const LinkState state = input.view.state(link);
   if (state == LinkState::down || input.view.drained(link)) return {};
-  float cost = std::max(input.view.cost(link), state == LinkState::degraded ? RoutingInput::kDegradedCost : 1.0F);
+  float cost = std::max(input.view.cost(link), state == LinkState::degraded ? degraded_cost(input.view, link) : 1.0F);
   if (input.link_cost && link.index() < input.link_cost->size()) cost = (*input.link_cost)[link.index()];
   if (std::isinf(cost) && cost > 0) return {};
   return {true, cost >= 1.0F ? cost : 1.0F};  // NaN becomes 1
@@ -27,7 +38,7 @@ LivePlane live_plane(const Plane& plane, const RoutingInput& input) {
       const Arc& arc = plane.arcs[a];
       if (arc.reverse < a) continue;
       const LinkTransit link = link_transit(input, arc.link);
-      // Of two drained switches neither may pass the other's traffic on.
+      // Two drained switches do not pass each other's traffic on.
       if (!link.usable || (live.drained[s] != 0 && live.drained[arc.to] != 0)) continue;
       live.usable[a] = live.usable[arc.reverse] = 1;
       if (link.cost == 1.0F) continue;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "fabric/routing/plane/mix.h"
+#include "fabric/base/mix.h"
 
 namespace railweave::fabric {
 

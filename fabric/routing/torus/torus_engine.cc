@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/routing/levels/level_keeping.h"
 #include "fabric/routing/shaped/arc_choice.h"
 #include "fabric/routing/shaped/detour_lanes.h"
 #include "fabric/routing/shaped/shaped_routing.h"
@@ -111,7 +112,15 @@ EngineFit TorusEngine::fit(const RoutingScope& scope) const {
 }
 
 Result<Routing> TorusEngine::route(const RoutingInput& input) const {
-  Routing routing{.engine = name(), .tables = ForwardingTables(input.scope)};
+  return route_keeping_levels(input, route_as_is, Preferred::as_is);
+}
+
+Result<Routing> TorusEngine::reroute(const Routing& before, const RoutingInput& input) const {
+  return route_keeping_levels(input, route_as_is, Preferred::as_is, before.engine == kName ? &before : nullptr);
+}
+
+Result<Routing> TorusEngine::route_as_is(const RoutingInput& input) {
+  Routing routing{.engine = kName, .tables = ForwardingTables(input.scope)};
   bool any = false;
   for (const PlaneId id : input.scope->planes()) {
     const auto grid = TorusGrid::find(input.scope->plane(id));

@@ -9,7 +9,7 @@ namespace railweave::fabric {
 
 namespace {
 
-constexpr std::size_t kMostNeighbours = 2 * TorusGrid::kMaxDimensions;
+constexpr std::size_t kMaxNeighbours = 2 * std::size_t{TorusGrid::kMaxDimensions};
 
 // The switches as a graph without parallel edges.
 struct Graph {
@@ -39,7 +39,7 @@ std::optional<Graph> simple_graph(const Plane& plane) {
     for (const Arc& arc : plane.arcs_of(s)) others.push_back(arc.to);
     std::ranges::sort(others);
     others.erase(std::ranges::unique(others).begin(), others.end());
-    if (others.size() > kMostNeighbours) return std::nullopt;
+    if (others.size() > kMaxNeighbours) return std::nullopt;
     for (const std::uint32_t to : others) {
       std::uint32_t edge = 0;
       if (to < s) {

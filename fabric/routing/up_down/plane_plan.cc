@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "fabric/routing/up_down/host_load.h"
 #include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/port_balance.h"
 #include "fabric/topology/disjoint_sets.h"
@@ -70,9 +71,9 @@ bool misses_connected(const Plane& plane, const LivePlane& live, const Reach& re
 namespace {
 
 // Limits of the work for a plan, in steps of a few nanoseconds. A plan is made once per cabling, not per failure.
-constexpr std::uint64_t kMostRankingWork = 1'000'000'000;
-constexpr std::uint64_t kMostBalanceWork = 25'000'000;  // per round
-constexpr std::uint64_t kMostEntries = 16'000'000;
+constexpr std::uint64_t kMaxRankingWork = 1'000'000'000;
+constexpr std::uint64_t kMaxBalanceWork = 25'000'000;  // per round
+constexpr std::uint64_t kMaxEntries = 16'000'000;
 
 struct Ranked {
   Ranking ranking;
@@ -92,7 +93,7 @@ Ranked rank(const Plane& plane, const LivePlane& cabled, Ranking ranking) {
 Ranked best_ranked(const Plane& plane, const LivePlane& cabled, const PlanChoice& choice, PlanePlan& plan) {
   Ranking tiers = tier_ranking(plane);
   const std::uint64_t work = std::uint64_t{plane.homes.size()} * plane.arcs.size();
-  if (is_layered(plane, tiers) || work > kMostRankingWork) return rank(plane, cabled, std::move(tiers));
+  if (is_layered(plane, tiers) || work > kMaxRankingWork) return rank(plane, cabled, std::move(tiers));
   std::vector<Ranking> rankings;
   rankings.push_back(std::move(tiers));
   rankings.push_back(central_ranking(plane));
@@ -118,18 +119,30 @@ Ranked best_ranked(const Plane& plane, const LivePlane& cabled, const PlanChoice
 void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ranked,
                   std::span<const std::uint32_t> weights, PlanePlan& plan) {
   const std::uint64_t entries = std::uint64_t{plane.switch_count()} * plane.destination_count();
-  if (entries > kMostEntries) return;
-  const bool small = entries <= kMostEntries / 16;
-  if (plan.nominal.slots.complete() && ranked.on.order.layered && weights.empty() && !small) return;
-  const NextHops hops = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach);
-  const std::uint64_t per_home = hops.arc_count() / std::max<std::size_t>(1, plane.homes.size());
-  if (per_home * plane.destination_count() > kMostBalanceWork) return;
+  if (!may_balance(plane)) return;
+  const bool small = entries <= kMaxEntries / 16;
+  const bool regular = plan.nominal.slots.complete() && ranked.on.order.layered && weights.empty();
+  if (regular && !small) return;
+  const auto pairs = pair_weights(plane);
   const PlaneTables closed_form = TableFill(plane, cabled, ranked.on.directions, ranked.on.reach, plan.nominal).all();
-  BalanceResult balanced = balance_ports(plane, hops, pair_weights(plane), closed_form, weights);
+  if (regular && is_even_enough(fullest_load(plane, ranked.on.reach, closed_form, pairs), least_load(plane, pairs, {})))
+    return;
+  const NextHops hops = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach);
+  if (!may_balance(plane, hops)) return;
+  BalanceResult balanced = balance_ports(plane, hops, pairs, closed_form, weights);
   if (balanced.max_load < balanced.start_load) plan.nominal.table = std::move(balanced.tables);
 }
 
 }  // namespace
+
+bool may_balance(const Plane& plane) {
+  return std::uint64_t{plane.switch_count()} * plane.destination_count() <= kMaxEntries;
+}
+
+bool may_balance(const Plane& plane, const NextHops& hops) {
+  const std::uint64_t per_home = hops.arc_count() / std::max<std::size_t>(1, plane.homes.size());
+  return per_home * plane.destination_count() <= kMaxBalanceWork;
+}
 
 OrderedReach reach_on(const Plane& plane, const LivePlane& live, SwitchOrder order) {
   OrderedReach found{std::move(order), {}, {}};
@@ -145,7 +158,7 @@ OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder or
 }
 
 double gain_of_free_paths(const Plane& plane) {
-  if (std::uint64_t{plane.homes.size()} * plane.arcs.size() > kMostRankingWork) return 1;
+  if (std::uint64_t{plane.homes.size()} * plane.arcs.size() > kMaxRankingWork) return 1;
   const LivePlane cabled = cabled_plane(plane);
   PlanePlan unused;
   const Ranked ranked = best_ranked(plane, cabled, {}, unused);

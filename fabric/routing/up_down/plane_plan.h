@@ -3,6 +3,7 @@
 // it; immutable then.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "fabric/routing/plane/plane.h"
 #include "fabric/routing/plane/routing_scope.h"
 #include "fabric/routing/plane/switch_order.h"
+#include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/table_fill.h"
 #include "fabric/topology/finding.h"
 
@@ -23,7 +25,10 @@ struct PlanePlan {
   std::vector<ArcDirection> directions;
   Reach reach;
   std::vector<Finding> findings;
+  // Of a plan whose ports were spread over what was left at an earlier time (rebased()): the one that it was made from.
+  std::shared_ptr<const PlanePlan> cabled;
 };
+using PlanePlanPtr = std::shared_ptr<const PlanePlan>;
 
 struct PlanChoice {
   bool trees_only = false;  // do not try the ranking by distance from a root
@@ -49,6 +54,10 @@ struct OrderedReach {
 OrderedReach reach_on(const Plane& plane, const LivePlane& live, SwitchOrder order);
 // The same on a flooded order where the given one leaves connected pairs of end ports without a route.
 OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order);
+
+// Whether tables of the plane are small enough to be balanced at all.
+bool may_balance(const Plane& plane);
+bool may_balance(const Plane& plane, const NextHops& hops);
 
 // Whether every end port has a route to every destination; end_ports_only: to every other end port.
 bool all_reached(const Plane& plane, const Reach& reach, bool end_ports_only);

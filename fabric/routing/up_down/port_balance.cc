@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/routing/plane/mix.h"
+#include "fabric/base/mix.h"
+#include "fabric/routing/up_down/host_load.h"
 
 namespace railweave::fabric {
 
@@ -15,7 +16,7 @@ constexpr std::uint64_t kLargestWeight = 1024;
 constexpr unsigned kPatience = 3;  // rounds without improvement before it stops
 // Small fabrics get more rounds, as long as all rounds together take fewer steps than this.
 constexpr std::uint64_t kCheapSteps = 300'000;
-constexpr unsigned kMostRounds = 60;
+constexpr unsigned kMaxRounds = 60;
 
 __extension__ using Wide = unsigned __int128;
 
@@ -68,7 +69,7 @@ class Balance {
       for (const std::uint32_t d : list) add(d, +1);
     }
     if (hosts) start_ = complete ? fullest() : UINT64_MAX;
-    if (complete && fullest() <= least) return;
+    if (complete && is_even_enough(fullest(), least)) return;
     std::vector<std::uint32_t> best;
     std::pair<std::uint64_t, std::uint64_t> best_load{UINT64_MAX, UINT64_MAX};
     const auto keep_best = [&] {
@@ -107,28 +108,7 @@ class Balance {
   [[nodiscard]] std::uint64_t fullest() const { return load_.empty() ? 0 : std::ranges::max(load_); }
   [[nodiscard]] std::uint64_t start_load() const { return start_; }
 
-  // The load of the switch whose own arcs are the tightest, spread evenly over them.
-  [[nodiscard]] std::uint64_t least_possible() const {
-    std::uint64_t all = 0, all_weight = 0, least = 0;
-    std::vector<std::uint64_t> weight_of(plane_.homes.size(), 0);
-    for (const Home& home : plane_.homes) all += home.host_ports;
-    for (const std::uint32_t d : to_host_) {
-      weight_of[plane_.destination_home[d]] += weight_[d];
-      all_weight += weight_[d];
-    }
-    for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
-      const Home& home = plane_.homes[h];
-      std::uint64_t capacity = 0;  // pairs at one load unit of 1/64 each, times 1024
-      for (std::uint32_t a = plane_.first_arc[home.sw]; a < plane_.first_arc[home.sw + 1]; ++a) {
-        capacity += 65536 / pair_weight_[a];
-      }
-      if (capacity == 0) continue;
-      const std::uint64_t out = home.host_ports * (all_weight - weight_of[h]);
-      const std::uint64_t in = (all - home.host_ports) * weight_of[h];
-      least = std::max(least, (std::max(out, in) * 65536 + capacity - 1) / capacity);
-    }
-    return least;
-  }
+  [[nodiscard]] std::uint64_t least_possible() const { return least_load(plane_, pair_weight_, weight_); }
 
   [[nodiscard]] PlaneTables tables() const {
     PlaneTables tables(plane_.switch_count(), plane_.destination_count(), plane_.max_ports);
@@ -279,16 +259,21 @@ class Balance {
   std::uint64_t inverse_ceiling_ = UINT64_MAX / 64, fullest_so_far_ = 0, start_ = UINT64_MAX;
 };
 
-BalanceResult run(Balance& balance, const Plane& plane, const NextHops& hops, const BalanceEffort& effort) {
+BalanceResult run(Balance& balance, const Plane& plane, const NextHops& hops, const BalanceEffort& effort,
+                  const PlaneTables* start) {
   BalanceResult result;
   const std::uint64_t steps =
       1 + hops.arc_count() / std::max<std::size_t>(1, plane.homes.size()) * plane.destination_count();
   const auto rounds = static_cast<unsigned>(
-      std::max<std::uint64_t>(effort.rounds, std::min<std::uint64_t>(kMostRounds, kCheapSteps / steps)));
+      std::max<std::uint64_t>(effort.rounds, std::min<std::uint64_t>(kMaxRounds, kCheapSteps / steps)));
   result.least_load = balance.least_possible();
   balance.settle(true, rounds, result.least_load);
   result.start_load = balance.start_load();
   result.max_load = balance.fullest();
+  if (start != nullptr && result.max_load >= result.start_load) {
+    result.tables = *start;
+    return result;
+  }
   balance.settle(false, std::min(effort.rounds, 2U), 0);
   result.tables = balance.tables();
   return result;
@@ -301,13 +286,13 @@ BalanceResult balance_ports(const Plane& plane, const NextHops& hops, std::vecto
                             const BalanceEffort& effort) {
   Balance balance(plane, hops, std::move(pair_weight), weights);
   balance.start_from(start);
-  return run(balance, plane, hops, effort);
+  return run(balance, plane, hops, effort, &start);
 }
 
 BalanceResult balance_ports(const Plane& plane, const NextHops& hops, std::vector<std::uint32_t> pair_weight,
                             std::span<const std::uint32_t> weights, const BalanceEffort& effort) {
   Balance balance(plane, hops, std::move(pair_weight), weights);
-  return run(balance, plane, hops, effort);
+  return run(balance, plane, hops, effort, nullptr);
 }
 
 }  // namespace railweave::fabric

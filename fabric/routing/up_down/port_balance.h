@@ -25,7 +25,7 @@ struct BalanceEffort {
   unsigned rounds = 10;
 };
 
-// pair_weight: see pair_weights(). start: tables to improve. weights: by destination, or empty: all alike. O(rounds x
+// pair_weight: see pair_weights(). start: tables to improve, which are the answer where nothing is gained. weights: by destination, or empty: all alike. O(rounds x
 // destinations x next hops per home).
 BalanceResult balance_ports(const Plane& plane, const NextHops& hops, std::vector<std::uint32_t> pair_weight,
                             const PlaneTables& start, std::span<const std::uint32_t> weights,

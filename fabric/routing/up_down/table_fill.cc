@@ -4,14 +4,14 @@
 #include <cstring>
 #include <span>
 
-#include "fabric/routing/plane/mix.h"
+#include "fabric/base/mix.h"
 #include "fabric/routing/plane/parallel_for.h"
 
 namespace railweave::fabric {
 
 namespace {
 
-constexpr float kMostDraws = 64;
+constexpr float kMaxDraws = 64;
 constexpr std::uint32_t kLeastRowsPerThread = 128;
 
 }  // namespace
@@ -59,7 +59,7 @@ std::uint16_t TableFill::pick(std::uint32_t s, std::uint32_t destination) const 
   for (const std::uint32_t arc : candidates_) {
     std::uint64_t draw = mix(key, plane_.arcs[arc].port);
     if (!live_.cost.empty()) {  // the least of c draws is the greatest of all about once in c times as often
-      const auto draws = static_cast<unsigned>(std::min(live_.cost[arc], kMostDraws));
+      const auto draws = static_cast<unsigned>(std::min(live_.cost[arc], kMaxDraws));
       for (unsigned i = 1; i < draws; ++i) draw = std::min(draw, mix(draw, i));
     }
     if (port != kNoPort && draw <= best) continue;

@@ -13,6 +13,7 @@
 #include "fabric/routing/up_down/plane_plan.h"
 #include "fabric/routing/up_down/plane_state.h"
 #include "fabric/routing/up_down/reach.h"
+#include "fabric/routing/up_down/rebased_plan.h"
 #include "fabric/routing/up_down/table_update.h"
 #include "fabric/routing/up_down/up_down_paths.h"
 
@@ -74,6 +75,18 @@ struct ReroutedPlane {
   std::size_t changed_entries = 0;
 };
 
+// All of a plane, on ports spread over other links than before.
+ReroutedPlane rebased_plane(const Plane& plane, const PlaneStatePtr& before, const RoutingInput& input,
+                            const PlanChoice& choice) {
+  const PlanePlanPtr& cabled = before->plan->cabled ? before->plan->cabled : before->plan;
+  ReroutedPlane result{.state = nullptr, .tables = std::nullopt, .incremental = false};
+  auto now = std::make_shared<PlaneState>(
+      fresh_state(plane, plan_on_basis(input, plane, cabled, choice), live_plane(plane, input)));
+  result.tables = tables_of(plane, *now, input.threads);
+  result.state = std::move(now);
+  return result;
+}
+
 ReroutedPlane reroute_plane(const Plane& plane, const PlaneStatePtr& before, const RoutingInput& input,
                             std::vector<std::uint32_t> arcs, bool drains, const PlaneTables& tables) {
   LivePlane live;
@@ -124,13 +137,13 @@ Result<Routing> UpDownEngine::route(const RoutingInput& input) const {
     PlaneTables tables;
   };
   std::vector<RoutedPlane> planes(scope.planes().size());
+  const PlanChoice choice{.trees_only = flavor_ == Flavor::fat_tree};
   const std::size_t parts = std::clamp<std::size_t>(planes.size(), 1, std::max<std::size_t>(1, input.threads));
   on_threads()(parts, [&](std::size_t part) {
     for (std::size_t i = part; i < planes.size(); i += parts) {
       const Plane& plane = scope.plane(PlaneId(i));
-      auto plan = std::make_shared<PlanePlan>(
-          plan_plane(scope, plane, local_weights(input, plane), {.trees_only = flavor_ == Flavor::fat_tree}));
-      planes[i].state = fresh_state(plane, std::move(plan), live_plane(plane, input));
+      auto plan = std::make_shared<const PlanePlan>(plan_plane(scope, plane, local_weights(input, plane), choice));
+      planes[i].state = fresh_state(plane, plan_on_basis(input, plane, plan, choice), live_plane(plane, input));
       planes[i].tables = tables_of(plane, planes[i].state, input.threads / parts);
     }
   });
@@ -158,6 +171,8 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   }
   const RoutingScope& scope = *input.scope;
   Touched touched = find_touched(*old, input);
+  const PlanChoice choice{.trees_only = flavor_ == Flavor::fat_tree};
+  const bool is_based_alike = input.view.is_based_alike(old->input.view);
   Routing routing{.engine = name(), .tables = before.tables, .incremental = true};
   routing.lanes.planes.resize(scope.planes().size());
   auto state = std::make_shared<UpDownState>();
@@ -165,8 +180,10 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   state->input = input;
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
-    ReroutedPlane rerouted = reroute_plane(plane, old->planes[id.index()], input, std::move(touched.arcs[id.index()]),
-                                           touched.drains[id.index()], routing.tables.plane(id));
+    ReroutedPlane rerouted =
+        is_based_alike ? reroute_plane(plane, old->planes[id.index()], input, std::move(touched.arcs[id.index()]),
+                                       touched.drains[id.index()], routing.tables.plane(id))
+                       : rebased_plane(plane, old->planes[id.index()], input, choice);
     if (rerouted.tables) routing.tables.set_plane(id, *std::move(rerouted.tables));
     routing.incremental = routing.incremental && rerouted.incremental;
     routing.changed_entries += rerouted.changed_entries;

@@ -13,6 +13,30 @@
 namespace railweave::fabric {
 namespace {
 
+// "mlx5_0 port 1"
+std::string port_of_device(const Topology& topology, PortId port) {
+  const HcaId hca = topology.hca_of(port);
+  return std::string(topology.device(hca)) + " port " + std::to_string(topology.number(port));
+}
+
+// Two cables of one host are in each other's places.
+void report_crossed(const Topology& topology, const CrossedPorts& crossed, FindingList& findings) {
+  const auto at_switch = [&](PortId port) {
+    const PortId peer = topology.peer(port);
+    return std::string(topology.name(topology.switch_of(peer))) + " port " + std::to_string(topology.number(peer));
+  };
+  const auto rail_of = [&](PortId port) { return std::string(topology.name(topology.rail(port))); };
+  const PortId a = crossed.a.port, b = crossed.b.port;
+  const std::string host(topology.name(topology.host(topology.hca_of(a))));
+  findings.add("portsCrossed", Severity::warning,
+               "host " + host + ": the cables of " + port_of_device(topology, a) + " and " +
+                   port_of_device(topology, b) + " are crossed: " + port_of_device(topology, a) + " is on " +
+                   rail_of(a) + ", " + port_of_device(topology, b) + " on " + rail_of(b) +
+                   ", and the same ports of similar hosts the other way round; exchange their ends at " + at_switch(a) +
+                   " and " + at_switch(b),
+               {topology.port_text(a), topology.port_text(b)});
+}
+
 // One finding per set of missing rails: these hosts usually share a cause.
 void check_rails(const Topology& topology, FindingList& findings) {
   std::map<std::vector<RailId>, std::vector<std::string>> hosts_without;
@@ -26,13 +50,17 @@ void check_rails(const Topology& topology, FindingList& findings) {
                           first_few(rails) + ", unlike similar hosts";
     findings.add("hostShortOfRail", Severity::warning, std::move(message), std::move(hosts));
   }
+  const std::vector<OddPort> odd_ports = ports_on_odd_rail(topology);
+  for (const CrossedPorts& one : crossed_ports(topology, odd_ports)) report_crossed(topology, one, findings);
   std::vector<std::string> odd;
   std::vector<std::string> described;
-  for (const auto port : ports_on_odd_rail(topology)) {
+  for (const auto& [port, usual] : odd_ports) {
     const HcaId hca = topology.hca_of(port);
     odd.push_back(topology.port_text(port));
     described.push_back(std::string(topology.name(topology.host(hca))) + " " + std::string(topology.device(hca)) +
-                        " is on " + std::string(topology.name(topology.rail(port))));
+                        (topology.ports(hca).size() > 1 ? " port " + std::to_string(topology.number(port)) : "") +
+                        " is on " + std::string(topology.name(topology.rail(port))) + " and not on " +
+                        std::string(topology.name(usual)));
   }
   findings.add("adapterOnOddRail", Severity::warning,
                counted(odd.size(), "adapter port") + " on another rail than the same device of other hosts (" +

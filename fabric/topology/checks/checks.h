@@ -6,7 +6,8 @@
 //   tiersFound          info          -              number of switches on each tier
 //   railsInferred       info          rails          rails inferred from the cabling, and with which confidence
 //   hostShortOfRail     warning       hosts          no port on a rail that similar hosts are on
-//   adapterOnOddRail    warning       adapter ports  on another rail than the same device of others: swapped cables
+//   adapterOnOddRail    warning       adapter ports  on another rail than the same port of others: swapped cables
+//   portsCrossed        warning       adapter ports  two of one host, each on the rail of the other; one finding for each pair
 //   hostOnSpine         warning       switches       a spine with a host or two (some routing engines refuse these)
 //   hostWithoutLinks    warning       hosts          no adapter has a cable
 //   adapterWithoutLink  info          adapter ports  no cable, while most hosts have one there

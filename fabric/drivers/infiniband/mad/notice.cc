@@ -8,8 +8,8 @@ Notice read_notice(AttributeBytes data) {
   notice.type = read_bits(data, 0, 0, 7);
   notice.trap = read_16(data, 4);
   notice.issuer_lid = read_16(data, 6);
-  // Details start at byte 10; trap 144 has two reserved bytes before the LID.
-  notice.about_lid = read_16(data, notice.trap == kTrapCapabilityChange ? 12 : 10);
+  // Details start at byte 10; all but trap 128 have two reserved bytes before the LID.
+  notice.about_lid = read_16(data, notice.trap == kTrapLinkStateChange ? 10 : 12);
   return notice;
 }
 

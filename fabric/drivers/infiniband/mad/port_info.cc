@@ -85,6 +85,16 @@ PortInfo read_port_info(AttributeBytes data) {
   return info;
 }
 
+PortKey read_port_key(AttributeBytes data) {
+  return {.key = read_64(data, 0), .protection = read_bits(data, 34, 6, 2), .lease_s = read_16(data, 26)};
+}
+
+void write_port_key(AttributeSpace data, const PortKey& key) {
+  write_be(data, 0, 8, key.key);
+  write_bits(data, 34, 6, 2, key.protection);
+  write_be(data, 26, 2, key.lease_s);
+}
+
 std::array<std::uint8_t, 64> port_info_to_set(AttributeBytes current, const PortSetting& setting) {
   std::array<std::uint8_t, 64> data{};
   std::copy(current.begin(), current.end(), data.begin());

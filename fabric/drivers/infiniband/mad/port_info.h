@@ -71,6 +71,18 @@ struct PortSetting {
   friend bool operator==(const PortSetting&, const PortSetting&) = default;
 };
 
+// What a port says of its management key (M_Key). Ports of a switch but its management port have none of their own.
+struct PortKey {
+  static constexpr std::uint8_t kHidden = 1;  // protection: every host may read all but the key, and change nothing
+
+  std::uint64_t key = 0;        // 0: none, or it is not told
+  std::uint8_t protection = 0;  // 0: every host may read the key; 2, 3: nothing is answered without it
+  std::uint16_t lease_s = 0;
+  friend bool operator==(const PortKey&, const PortKey&) = default;
+};
+PortKey read_port_key(AttributeBytes data);
+void write_port_key(AttributeSpace data, const PortKey& key);
+
 // For Set: `current` as last read from the port, with the fields whose zero means "no change" cleared, and what the
 // setting names. Set writes the whole attribute, so it must start from what is there.
 std::array<std::uint8_t, 64> port_info_to_set(AttributeBytes current, const PortSetting& setting);

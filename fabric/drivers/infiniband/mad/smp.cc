@@ -1,5 +1,7 @@
 #include "fabric/drivers/infiniband/mad/smp.h"
 
+#include <algorithm>
+
 namespace railweave::fabric::infiniband {
 
 namespace {
@@ -39,6 +41,16 @@ Mad lid_routed_smp(MadMethod method, Attribute attribute, std::uint32_t modifier
                      .modifier = modifier});
   write_be(mad, kManagementKey, 8, management_key);
   return mad;
+}
+
+std::uint64_t management_key(const Mad& mad) { return read_be(mad, kManagementKey, 8); }
+void set_management_key(Mad& mad, std::uint64_t key) { write_be(mad, kManagementKey, 8, key); }
+
+DirectedRoute route_of(const Mad& mad) {
+  DirectedRoute route;
+  const std::size_t hops = std::min<std::size_t>(mad[kHopCount], DirectedRoute::kMaxHops);
+  for (std::size_t i = 0; i < hops; ++i) route = route.extended(mad[kInitialPath + 1 + i]);
+  return route;
 }
 
 }  // namespace railweave::fabric::infiniband

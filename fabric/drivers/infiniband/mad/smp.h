@@ -39,6 +39,11 @@ class DirectedRoute {
 // Transaction 0: the transport fills it in.
 Mad directed_smp(const DirectedRoute& route, MadMethod method, Attribute attribute, std::uint32_t modifier,
                  std::uint64_t management_key = 0);
+// Datagrams of either kind.
+std::uint64_t management_key(const Mad& mad);
+void set_management_key(Mad& mad, std::uint64_t key);
+DirectedRoute route_of(const Mad& mad);  // of a directed one, from the local port on
+
 Mad lid_routed_smp(MadMethod method, Attribute attribute, std::uint32_t modifier, std::uint64_t management_key = 0);
 
 }  // namespace railweave::fabric::infiniband

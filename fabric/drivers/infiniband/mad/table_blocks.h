@@ -29,7 +29,7 @@ constexpr std::size_t pkey_blocks(std::size_t entries) { return (entries + kPKey
 using SlToVl = std::array<std::uint8_t, 16>;  // the VL per SL; 15 drops
 SlToVl read_sl_to_vl(AttributeBytes data);
 void write_sl_to_vl(AttributeSpace data, const SlToVl& map);
-// Of a switch: packets that come in by one port and leave by another; adapters: 0.
+// The ports of a switch by which packets come in and leave; 0 for adapters.
 constexpr std::uint32_t sl_to_vl_modifier(std::uint8_t in_port, std::uint8_t out_port) {
   return static_cast<std::uint32_t>(in_port) << 8U | out_port;
 }

@@ -18,10 +18,10 @@ class PathLanes {
 
   // None: OpenSM's options decide.
   [[nodiscard]] std::optional<std::uint8_t> level(Lid from, Lid to) const;
-  // Of a switch's links: the lane by level for packets that come in by one port and leave by the other; 0 is its own
+  // A switch's links: the lane by level for packets that come in by one port and leave by the other; 0 is its own
   // management. Empty: OpenSM's options decide.
   [[nodiscard]] std::vector<std::uint8_t> lanes(Guid sw, unsigned in, unsigned out) const;
-  // Of an end port's link.
+  // An end port's link.
   [[nodiscard]] std::vector<std::uint8_t> lanes_of_end_port() const;
 
  private:

@@ -83,11 +83,17 @@ void PluginState::warn_of_options() {
 bool PluginState::build_tables() {
   const auto start = std::chrono::steady_clock::now();
   warn_of_options();
+  if (client_ != nullptr) client_->report({.kind = PolicyEvent::Kind::routing, .device = {}, .text = {}});
   lanes_.reset();
   // A reroute writes every block of every forwarding table again. Tables of ports need only what differs, as after a sweep.
   const bool for_routes = routes_differ_.exchange(false), for_ports = ports_differ_.exchange(false);
   if (for_ports && !for_routes && !is_sweeping_) osm_.subn.ignore_existing_lfts = FALSE;
   const RoutingPolicyPtr policy = client_ ? client_->policy() : std::make_shared<const RoutingPolicy>();
+  // Ports do not have what OpenSM believes that it wrote: it is to write all of it again, whatever it believes.
+  if (policy->repeat != 0 && policy->repeat != routed_for_->repeat) {
+    osm_.subn.need_update = 1;
+    updates_all_ = true;
+  }
   RouterLimits limits;
   limits.lanes_can_be_set = osm_.subn.opt.qos != FALSE;
   limits.max_lanes = std::min<unsigned>(limits.max_lanes, osm_.subn.min_sw_data_vls);
@@ -232,6 +238,7 @@ void PluginState::on_event(osm_epi_event_id_t id, const void* data) {
       return;
     case OSM_EVENT_ID_UCAST_ROUTING_DONE:
       is_sweeping_ = false;
+      if (updates_all_.exchange(false)) osm_.subn.need_update = 0;
       return on_tables_written();
     case OSM_EVENT_ID_STATE_CHANGE:
       return report_ports();

@@ -60,6 +60,7 @@ class PluginState {
   std::atomic<bool> routed_ = false;
   // Why the next reroute was asked for, and whether a sweep that discovers is under way instead.
   std::atomic<bool> routes_differ_ = false, ports_differ_ = false, is_sweeping_ = false;
+  std::atomic<bool> updates_all_ = false;  // need_update of OpenSM's subnet was set here
   std::atomic<std::uint64_t> digest_ = 0, revision_ = 0;
 
   std::mutex mutex_;

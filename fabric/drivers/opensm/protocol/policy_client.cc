@@ -19,7 +19,7 @@ PolicyClient::PolicyClient(PolicyClientOptions options, PolicyClientHooks hooks)
     : options_(std::move(options)),
       hooks_(std::move(hooks)),
       policy_(std::make_shared<const RoutingPolicy>()),
-      retry_(options_.first_retry) {
+      retry_(options_.first_retry, options_.longest_retry) {
   if (options_.cache_path.empty()) return;
   const auto text = read_kept_file(options_.cache_path, kMaxPolicyBytes);
   if (!text) tell(text.error());
@@ -88,10 +88,9 @@ void PolicyClient::run() {
       if (hooks_.changed) hooks_.changed(true);
       talk(socket);
       if (hooks_.changed) hooks_.changed(false);
-      if (good_) retry_ = options_.first_retry;
+      if (good_) retry_.reset();
     }
     pause();
-    retry_ = std::min(retry_ * 2, options_.longest_retry);
   }
 }
 
@@ -103,7 +102,7 @@ FileDescriptor PolicyClient::connected() {
 }
 
 void PolicyClient::pause() {
-  const auto until = Clock::now() + retry_;
+  const auto until = Clock::now() + retry_.next();
   while (!stopping()) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
     if (left <= 0) return;
@@ -209,7 +208,8 @@ void PolicyClient::take(RoutingPolicy policy) {
   }
   if (std::exchange(policy.keeps_ports, false)) policy.ports = before->ports;
   const bool is_repeated = policy.repeat != 0 && policy.repeat != before->repeat;
-  const Difference differs = !policy.same_routes(*before)                   ? Difference::routes
+  const bool is_rewritten = policy.rewrite != 0 && policy.rewrite != before->rewrite;
+  const Difference differs = !policy.same_routes(*before) || is_rewritten   ? Difference::routes
                              : !policy.same_content(*before) || is_repeated ? Difference::ports
                                                                             : Difference::none;
   if (differs != Difference::none || policy.revision != before->revision || policy.term != before->term) keep(policy);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <thread>
 
+#include "fabric/base/backoff.h"
 #include "fabric/drivers/opensm/local/unix_socket.h"
 #include "fabric/drivers/opensm/protocol/policy_event.h"
 #include "fabric/drivers/opensm/protocol/policy_reader.h"
@@ -86,13 +87,13 @@ class PolicyClient {
   std::string queued_;  // whole lines
   std::uint64_t lost_ = 0;
 
-  // Of the thread.
+  // Used by the thread alone.
   std::string outgoing_;  // being sent
   std::size_t sent_ = 0;  // of outgoing_
   PolicyReader reader_;
   Clock::time_point stuck_since_, begun_at_;
   bool good_ = false;  // this connection brought a document
-  std::chrono::milliseconds retry_;
+  Backoff retry_;
   std::string last_problem_;
 
   std::thread thread_;

@@ -19,7 +19,8 @@ std::unexpected<Error> malformed(std::string_view line, std::string_view expecte
 
 constexpr std::string_view kEvents =
     "'event trap GUID PORT TRAP', 'event subnet-up REVISION DIGEST', 'event subnet-error', 'event routed REVISION "
-    "DIGEST', 'event lft GUID BLOCKS', 'event refused REASON', 'event takes-ports', 'event no-ports REASON' or 'event "
+    "DIGEST', 'event routing', 'event lft GUID BLOCKS', 'event refused REASON', 'event takes-ports', 'event no-ports "
+    "REASON' or 'event "
     "lost COUNT'";
 
 std::string printable(std::string_view text) {
@@ -54,6 +55,8 @@ std::string write_event(const PolicyEvent& event) {
       return "event subnet-up " + tables();
     case Kind::subnetError:
       return "event subnet-error\n";
+    case Kind::routing:
+      return "event routing\n";
     case Kind::routed:
       return "event routed " + tables();
     case Kind::written:
@@ -98,8 +101,8 @@ Result<PolicyEvent> read_event(std::string_view line) {
     event.kind = Kind::takesPorts;
     return event;
   }
-  if (words[1] == "subnet-error" && count == 2) {
-    event.kind = Kind::subnetError;
+  if ((words[1] == "subnet-error" || words[1] == "routing") && count == 2) {
+    event.kind = words[1] == "routing" ? Kind::routing : Kind::subnetError;
     return event;
   }
   if ((words[1] == "subnet-up" || words[1] == "routed") && count == 4) {

@@ -10,9 +10,9 @@
 
 namespace railweave::fabric::opensm {
 
-inline constexpr unsigned kProtocolVersion = 2;
+inline constexpr unsigned kProtocolVersion = 3;
 
-// "railweave 2 <guid>": the port that OpenSM is bound to stands for the subnet.
+// "railweave 3 <guid>": the port that OpenSM is bound to stands for the subnet.
 std::string write_hello(Guid subnet);
 Result<Guid> read_hello(std::string_view line);
 
@@ -21,6 +21,7 @@ struct PolicyEvent {
     trap,         // device, port (0: not of one port), number: that of the trap
     subnetUp,     // revision, digest
     subnetError,  // OpenSM met errors and will sweep again
+    routing,      // tables are computed, and written when they are: no one else may write meanwhile
     routed,       // revision, digest: tables computed by our engine and handed to OpenSM
     written,      // device, number: blocks of its forwarding table that OpenSM wrote
     refused,      // text: a policy, or routing; in the latter case OpenSM's next engine takes over

@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kLines =
     "expected 'term NUMBER', 'drain-link GUID/PORT--GUID/PORT', 'drain-switch GUID', 'weight GUID NUMBER', "
     "'keep-ports',"
-    " 'repeat NUMBER', 'lanes GUID/PORT MAP WEIGHTS', 'enter GUID/PORT LEVELS', 'cross GUID/PORT PORT MAP' or 'end "
+    " 'repeat NUMBER', 'rewrite NUMBER', 'lanes GUID/PORT MAP WEIGHTS', 'enter GUID/PORT LEVELS', 'cross GUID/PORT "
+    "PORT MAP' or 'end "
     "REVISION DIGEST'";
 
 std::optional<PortName> port_name(std::string_view text) {
@@ -45,6 +46,10 @@ bool add_line(std::string_view line, RoutingPolicy& policy) {
   if (words[0] == "repeat" && count == 2 && policy.repeat == 0) {
     policy.repeat = whole_number<std::uint64_t>(words[1]).value_or(0);
     return policy.repeat != 0;
+  }
+  if (words[0] == "rewrite" && count == 2 && policy.rewrite == 0) {
+    policy.rewrite = whole_number<std::uint64_t>(words[1]).value_or(0);
+    return policy.rewrite != 0;
   }
   if (words[0] == "drain-link" && count == 2) {
     const auto link = link_name(words[1]);

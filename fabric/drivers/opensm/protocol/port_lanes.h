@@ -57,7 +57,7 @@ struct PortPolicy {
 // Sorts. Errors: a GUID of 0, a port or a lane out of range, more than 64 weights, anything named twice.
 Result<void> make_canonical(PortPolicy& policy);
 
-// Of ports that have both a map and an arbitration; their other tables are not OpenSM's plugin's.
+// Only ports that have both a map and an arbitration; their other tables are not OpenSM's plugin's.
 PortPolicy port_policy(std::span<const PortTables> ports);
 
 std::string write_lines(const PortPolicy& policy);

@@ -68,6 +68,7 @@ std::string write_policy(const RoutingPolicy& policy) {
     text += "weight " + to_string(weight.port) + " " + std::to_string(weight.weight) + "\n";
   }
   if (policy.repeat != 0) text += "repeat " + std::to_string(policy.repeat) + "\n";
+  if (policy.rewrite != 0) text += "rewrite " + std::to_string(policy.rewrite) + "\n";
   if (policy.keeps_ports) text += "keep-ports\n";
   text += write_lines(policy.ports);
   return text + "end " + std::to_string(policy.revision) + " " + hex64(Fnv1a().add(text).value()) + "\n";

@@ -40,6 +40,8 @@ struct RoutingPolicy {
   PortPolicy ports{};
   std::uint64_t repeat =
       0;  // another number: ports did not get their tables, which are to be written again; 0: none was
+  std::uint64_t rewrite =
+      0;  // another number: switches do not have OpenSM's forwarding tables, which are to be written again; 0: none was
   bool keeps_ports = false;  // of ports, what the policy before says: the sender does not know yet
 
   // What routes follow from.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace railweave::fabric {
+namespace railweave {
 
 // The finalizer of splitmix64 (Steele, Lea, Flood 2014; constants of David Stafford's variant 13).
 constexpr std::uint64_t mix(std::uint64_t x) {
@@ -15,4 +15,4 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 }
 constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return mix(mix(a) ^ b); }
 
-}  // namespace railweave::fabric
+}  // namespace railweave

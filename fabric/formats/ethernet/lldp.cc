@@ -1,0 +1,141 @@
+#include "fabric/formats/ethernet/lldp.h"
+
+#include <utility>
+
+#include "fabric/formats/text/json_reader.h"
+
+namespace railweave::fabric {
+namespace {
+
+struct Neighbour {
+  std::string name, port, port_name;
+  bool bridges = false, is_station = false;
+};
+
+class LldpReader {
+ public:
+  LldpReader(std::string_view text, const std::string& device, const ReadOptions& options, EthernetCables& cables)
+      : json_(text, options.source), device_(device), options_(options), cables_(cables) {}
+
+  Result<std::vector<std::string>> read() {
+    const bool ok = json_.entries([&](std::string_view key) {
+      if (key != "lldp") return json_.skip_value();
+      return one_or_more([&] {
+        return json_.entries([&](std::string_view part) {
+          return part == "interface" ? one_or_more([&] { return read_interfaces(); }) : json_.skip_value();
+        });
+      });
+    });
+    if (!ok || !json_.end()) return std::unexpected(json_.error());
+    if (interfaces_ == 0) {
+      return fail(ErrorKind::malformed, "lldp.empty", "no interface has a neighbour",
+                  location_text(options_.source, 1, 1), "does lldpd run on both ends?");
+    }
+    return std::move(left_out_);
+  }
+
+ private:
+  // Objects are alone or in a list, as there is one or several.
+  template <class OnObject>
+  bool one_or_more(OnObject on_object) {
+    if (json_.peek() == '{') return on_object();
+    if (json_.peek() != '[') return json_.skip_value();
+    return json_.array([&] { return json_.peek() == '{' ? on_object() : json_.skip_value(); });
+  }
+
+  bool read_interfaces() {
+    std::string named;
+    return json_.entries([&](std::string_view key) {
+      std::string name(key);
+      if (key == "name" && json_.peek() == '"') return json_.string(named);  // json0
+      if (json_.peek() != '{') return json_.skip_value();
+      Neighbour neighbour;
+      if (!read_neighbour(neighbour)) return false;
+      add(name, neighbour);
+      return !cables_.over_limit() || json_.too_large("more devices than are supported");
+    });
+  }
+
+  bool read_neighbour(Neighbour& neighbour) {
+    return json_.entries([&](std::string_view key) {
+      if (key == "chassis") return one_or_more([&] { return read_chassis(neighbour); });
+      if (key == "port") return one_or_more([&] { return read_port(neighbour); });
+      return json_.skip_value();
+    });
+  }
+
+  // {"leaf-1": {"id": ..., "capability": [...]}}
+  bool read_chassis(Neighbour& neighbour) {
+    return json_.entries([&](std::string_view key) {
+      if (json_.peek() != '{') return json_.skip_value();
+      if (key == "id") return json_.skip_value();  // a neighbour that tells no name
+      neighbour.name = key;
+      return json_.entries([&](std::string_view part) {
+        return part == "capability" ? one_or_more([&] { return read_capability(neighbour); }) : json_.skip_value();
+      });
+    });
+  }
+
+  bool read_capability(Neighbour& neighbour) {
+    std::string type;
+    bool enabled = false;
+    const bool ok = json_.entries([&](std::string_view key) {
+      if (key == "type" && json_.peek() == '"') return json_.string(type);
+      if (key == "enabled" && (json_.peek() == 't' || json_.peek() == 'f')) return json_.boolean(enabled);
+      return json_.skip_value();
+    });
+    neighbour.bridges = neighbour.bridges || (enabled && (type == "Bridge" || type == "Router"));
+    neighbour.is_station = neighbour.is_station || (enabled && type == "Station");
+    return ok;
+  }
+
+  bool read_port(Neighbour& neighbour) {
+    return json_.entries([&](std::string_view key) {
+      if (key == "id" && json_.peek() == '{') {
+        std::string type, value;
+        const bool ok = json_.entries([&](std::string_view part) {
+          std::string* text = part == "type" ? &type : part == "value" ? &value : nullptr;
+          return text != nullptr && json_.peek() == '"' ? json_.string(*text) : json_.skip_value();
+        });
+        if (type == "ifname" || type == "local") neighbour.port_name = value;
+        if (neighbour.port.empty()) neighbour.port = value;
+        return ok;
+      }
+      if (key == "descr" && json_.peek() == '"' && neighbour.port_name.empty()) {
+        return json_.string(neighbour.port);  // Linux gives the MAC address as id and the interface's name here
+      }
+      return json_.skip_value();
+    });
+  }
+
+  void add(const std::string& interface, const Neighbour& neighbour) {
+    ++interfaces_;
+    const std::string& port = neighbour.port_name.empty() ? neighbour.port : neighbour.port_name;
+    if (neighbour.name.empty() || port.empty()) {
+      if (left_out_.size() < kMaxFindingObjects) left_out_.push_back(interface);
+      return;
+    }
+    cables_.add_device(device_, EthernetCables::Role::unknown);
+    // Hosts that run containers or virtual machines bridge, too.
+    if (neighbour.bridges && !neighbour.is_station && port.find("eth") != 0) {
+      cables_.add_device(neighbour.name, EthernetCables::Role::network_switch);
+    }
+    cables_.add_cable(device_, interface, neighbour.name, port);
+  }
+
+  JsonReader json_;
+  const std::string& device_;
+  const ReadOptions& options_;
+  EthernetCables& cables_;
+  std::size_t interfaces_ = 0;
+  std::vector<std::string> left_out_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> read_lldp(std::string_view text, const std::string& device, const ReadOptions& options,
+                                           EthernetCables& cables) {
+  return LldpReader(text, device, options, cables).read();
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,125 @@
+#include "fabric/formats/sources/json_shape.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "fabric/formats/text/json_reader.h"
+#include "fabric/formats/text/name_text.h"
+
+namespace railweave::fabric {
+namespace {
+
+constexpr std::size_t kMostFields = 64;
+
+// Fields of the document, and of the first element of its list of that name ("items/kind").
+struct JsonShape {
+  std::set<std::string, std::less<>> fields;
+  std::string first;                       // the first field
+  std::string kind, item_kind, railweave;  // their texts
+  bool is_list = false;
+
+  [[nodiscard]] bool has(std::string_view field) const { return fields.contains(field); }
+  void add(const std::string& field) {
+    if (first.empty()) first = field;
+    if (fields.size() < kMostFields * kMostFields) fields.insert(field);
+  }
+};
+
+class ShapeReader {
+ public:
+  explicit ShapeReader(std::string_view text) : json_(text, "") {}
+
+  JsonShape read() {
+    if (json_.peek() == '[') {
+      shape_.is_list = true;
+      (void)read_list("");
+    } else {
+      (void)json_.entries([&](std::string_view key) { return read_field(std::string(key)); });
+    }
+    return std::move(shape_);
+  }
+
+ private:
+  bool read_field(const std::string& name) {
+    shape_.add(name);
+    if (json_.peek() == '"' && name == "kind") return json_.string(shape_.kind);
+    if (json_.peek() == '"' && name == "railweave") return json_.string(shape_.railweave);
+    if (json_.peek() == '[') return read_list(name + "/");
+    if (json_.peek() != '{') return json_.skip_value();
+    std::size_t count = 0;
+    return json_.entries([&](std::string_view key) {
+      if (++count <= kMostFields) shape_.add(name + "." + std::string(key));
+      return json_.skip_value();
+    });
+  }
+
+  bool read_list(const std::string& prefix) {
+    bool first = true;
+    return json_.array([&] {
+      if (!std::exchange(first, false) || json_.peek() != '{') return json_.skip_value();
+      return json_.entries([&](std::string_view key) {
+        const bool kind = key == "kind" && prefix == "items/";
+        shape_.add(prefix + std::string(key));
+        return kind && json_.peek() == '"' ? json_.string(shape_.item_kind) : json_.skip_value();
+      });
+    });
+  }
+
+  JsonReader json_;
+  JsonShape shape_;
+};
+
+Recognised of_kubernetes(const JsonShape& shape, std::string_view text) {
+  const std::string& kind = shape.has("items") && shape.kind == "List" ? shape.item_kind : shape.kind;
+  if (kind == "Node" || kind == "NodeList") return {SourceKind::kubernetes_nodes, "it is a list of kind Node"};
+  if (kind == "Pod" || kind == "PodList") return {SourceKind::kubernetes_pods, "it is a list of kind Pod"};
+  (void)text;
+  return {SourceKind::unknown,
+          "it is JSON of Kubernetes, of kind '" + escaped_name(shape.kind) + "' and not of nodes or pods"};
+}
+
+Recognised of_slurm_jobs(const JsonShape& shape) {
+  if (shape.has("jobs/association") || shape.has("jobs/steps")) {
+    return {SourceKind::slurm_accounting, "its \"jobs\" have an association"};
+  }
+  return {SourceKind::slurm_jobs, "it has \"jobs\" with job_id"};
+}
+
+Recognised of_nodes(const JsonShape& shape, std::string_view text) {
+  for (const std::string_view field : {"nodes/gres", "nodes/slurmd_start_time", "nodes/boot_time"}) {
+    if (shape.has(field))
+      return {SourceKind::slurm_nodes, "its \"nodes\" have \"" + std::string(field.substr(6)) + "\""};
+  }
+  const bool cliques = shape.has("nodes/clusterUuid") || shape.has("nodes/cliqueId") ||
+                       text.find("nvidia.com/gpu.clique") != std::string_view::npos || shape.has("nodes/labels");
+  if (cliques) return {SourceKind::nvlink_cliques, "its \"nodes\" have cliques or labels"};
+  return {SourceKind::unknown, "it is JSON with \"nodes\" of no tool that is known"};
+}
+
+}  // namespace
+
+Recognised recognise_json(std::string_view text) {
+  const JsonShape shape = ShapeReader(text).read();
+  if (shape.is_list) {
+    if (shape.has("tree") || shape.has("block") || shape.has("topology")) {
+      return {SourceKind::slurm_topology_yaml, "it is a list of topologies"};
+    }
+    return {SourceKind::unknown, "it is a list of no tool that is known"};
+  }
+  if (shape.railweave == "fabric") return {SourceKind::native, "it has \"railweave\": \"fabric\""};
+  if (shape.has("apiVersion") || shape.has("items")) return of_kubernetes(shape, text);
+  if (shape.has("lldp")) return {SourceKind::lldp, "it has \"lldp\""};
+  if (shape.has("PORT") && (shape.has("DEVICE_METADATA") || shape.has("DEVICE_NEIGHBOR"))) {
+    return {SourceKind::sonic_config, "it has the table PORT"};
+  }
+  if (shape.has("jobs/job_id")) return of_slurm_jobs(shape);
+  const bool nested = shape.has("switches") || shape.has("capacity_blocks") || shape.has("blocks");
+  if (nested && !shape.has("meta")) return {SourceKind::topograph_model, "it has \"switches\" or \"blocks\""};
+  if (shape.has("nodes")) return of_nodes(shape, text);
+  if (shape.first.empty()) return {SourceKind::unknown, "it is JSON without a field"};
+  return {SourceKind::unknown,
+          "it is JSON that begins with \"" + escaped_name(shape.first.substr(0, 60)) + "\", of no tool that is known"};
+}
+
+}  // namespace railweave::fabric

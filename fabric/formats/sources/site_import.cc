@@ -1,0 +1,243 @@
+#include "fabric/formats/sources/site_import.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "fabric/formats/ethernet/lldp.h"
+#include "fabric/formats/ethernet/sonic_cables.h"
+#include "fabric/formats/gpu/attach_gpus.h"
+#include "fabric/formats/gpu/gpu_affinity.h"
+#include "fabric/formats/gpu/nccl_topology.h"
+#include "fabric/formats/gpu/nvidia_smi_query.h"
+#include "fabric/formats/gpu/nvidia_smi_topo.h"
+#include "fabric/formats/gpu/nvlink_cliques.h"
+#include "fabric/formats/infiniband/ibdiagnet_csv.h"
+#include "fabric/formats/infiniband/iblinkinfo.h"
+#include "fabric/formats/infiniband/opensm_links.h"
+#include "fabric/formats/kubernetes/node_labels.h"
+#include "fabric/formats/kubernetes/topograph_model.h"
+#include "fabric/formats/native/native_json.h"
+#include "fabric/formats/read_fabric.h"
+#include "fabric/formats/site/site_facts.h"
+#include "fabric/formats/slurm/slurm_groups.h"
+#include "fabric/formats/sources/compare_cables.h"
+#include "fabric/topology/topology.h"
+#include "fabric/topology/topology_builder.h"
+
+namespace railweave::fabric {
+namespace {
+
+Result<void> passed(Result<std::vector<std::string>> left_out, SiteFacts& facts) {
+  if (!left_out) return std::unexpected(std::move(left_out.error()));
+  for (const std::string& interface : *left_out) facts.leave_out(interface, "its neighbour has no name or no port");
+  return {};
+}
+
+class SiteReader {
+ public:
+  explicit SiteReader(const SiteImportOptions& options) : options_(options) {}
+
+  Result<SiteImport> read(const std::vector<SiteSource>& sources) {
+    cabled_ = static_cast<std::size_t>(
+        std::ranges::count_if(sources, [](const SiteSource& s) { return is_of_cables(s.recognised.kind); }));
+    for (const SiteSource& source : sources) {
+      facts_.begin_source(source.name);
+      if (auto done = read_source(source); !done) return std::unexpected(std::move(done.error()));
+    }
+    if (!cables_.empty()) {
+      if (auto done = std::move(cables_).move_into(options_.subnet, builder_); !done) {
+        return std::unexpected(std::move(done.error()));
+      }
+    }
+    if (auto done = add_facts(); !done) return std::unexpected(std::move(done.error()));
+    for (const SiteSource& source : sources) {
+      if (!is_of_machines(source.recognised.kind)) continue;
+      if (auto done = read_machine(source); !done) return std::unexpected(std::move(done.error()));
+    }
+    if (builder_.host_count() + builder_.switch_count() == 0) {
+      return fail(ErrorKind::invalid, "site.nothing", "no source has a host or a switch", {},
+                  "give a dump of cables (ibnetdiscover), or a list of nodes with their groups or GPUs");
+    }
+    for (const SiteSource& source : sources) add_source(source);
+    for (Finding& finding : compared_) builder_.add_finding(std::move(finding));
+    return built();
+  }
+
+ private:
+  static bool is_of_machines(SourceKind kind) {
+    return kind == SourceKind::nvidia_smi_topo || kind == SourceKind::nccl_topology ||
+           kind == SourceKind::nvlink_cliques || kind == SourceKind::kubernetes_nodes;
+  }
+
+  static bool is_of_cables(SourceKind kind) { return kind != SourceKind::unknown && kind <= SourceKind::native; }
+
+  static Result<void> read_cables(const SiteSource& source, const ReadOptions& read, TopologyBuilder& builder) {
+    switch (source.recognised.kind) {
+      case SourceKind::ibnetdiscover:
+        return read_into(source.text, Format::ibnetdiscover, read, builder);
+      case SourceKind::ibsim:
+        return read_into(source.text, Format::ibsim, read, builder);
+      case SourceKind::iblinkinfo:
+        return read_iblinkinfo(source.text, read, builder);
+      case SourceKind::ibdiagnet_csv:
+        return read_ibdiagnet_csv(source.text, read, builder);
+      case SourceKind::opensm_links:
+        return read_opensm_links(source.text, read, builder);
+      default:
+        return read_native_json(source.text, read, builder);
+    }
+  }
+
+  Result<void> read_source(const SiteSource& source) {
+    const ReadOptions read{.source = source.name, .subnet = options_.subnet};
+    if (!is_of_cables(source.recognised.kind)) return read_facts(source, read);
+    if (cabled_ < 2) return read_cables(source, read, builder_);
+    // Several dumps: of several subnets, or of one subnet by several tools. Each is looked at by itself first.
+    TopologyBuilder alone;
+    if (auto done = read_cables(source, read, alone); !done) return done;
+    auto topology = std::move(alone).build();
+    if (!topology) return std::unexpected(std::move(topology.error()));
+    for (const auto& [name, before] : dumps_) {
+      if (!share_a_switch(before, *topology)) continue;
+      for (Finding& finding : compare_cables(before, name, *topology, source.name))
+        compared_.push_back(std::move(finding));
+      return {};
+    }
+    dumps_.emplace_back(source.name, std::move(*topology));
+    return read_cables(source, read, builder_);
+  }
+
+  Result<void> read_facts(const SiteSource& source, const ReadOptions& read) {
+    switch (source.recognised.kind) {
+      case SourceKind::lldp:
+        return passed(read_lldp(source.text, source.device, read, cables_), facts_);
+      case SourceKind::sonic_config:
+        return read_sonic_cables(source.text, source.device, read, cables_);
+      case SourceKind::slurm_topology:
+        return read_slurm_topology(source.text, read, facts_);
+      case SourceKind::slurm_topology_yaml:
+        return read_slurm_topology_json(source.text, read, facts_);
+      case SourceKind::slurm_nodes:
+        return read_slurm_nodes(source.text, read, facts_);
+      case SourceKind::kubernetes_nodes:
+        return read_kubernetes_nodes(source.text, read, facts_);
+      case SourceKind::topograph_model:
+        return read_topograph_model(source.text, read, facts_);
+      case SourceKind::nvidia_smi_query:
+        return read_query(source, read);
+      default:
+        return {};
+    }
+  }
+
+  Result<void> read_query(const SiteSource& source, const ReadOptions& read) {
+    const auto machine = read_nvidia_smi_query(source.text, read);
+    if (!machine) return std::unexpected(machine.error());
+    facts_.add_gpus(source.device, machine->gpus, machine->product);
+    if (machine->differ) facts_.leave_out(source.device, "its GPUs differ in product or clique; the first counts");
+    if (!machine->cluster_uuid.empty() && !machine->clique.empty()) {
+      facts_.add_domain(source.device, machine->cluster_uuid + "." + machine->clique);
+    }
+    return {};
+  }
+
+  Result<void> add_facts() {
+    if (options_.gpus_per_node > 0) facts_.assume_gpus(options_.gpus_per_node, "--gpus-per-node");
+    if (auto done = facts_.move_into(builder_); !done) return done;
+    if (options_.gpus_per_node == 0 || !wants_gpus()) return {};
+    const auto attached = attach_gpus(
+        builder_, {.gpus_per_node = options_.gpus_per_node,
+                   .nvlink_domain_gpus = options_.nvlink_domain > 0 ? options_.nvlink_domain : options_.gpus_per_node});
+    if (!attached) return std::unexpected(attached.error());
+    return {};
+  }
+
+  [[nodiscard]] bool wants_gpus() const {
+    for (std::size_t i = 0; i < builder_.host_count(); ++i) {
+      const HostDraft host(i);
+      if (builder_.kind(host) == HostKind::compute && builder_.gpu_count(host) == 0) return true;
+    }
+    return false;
+  }
+
+  Result<void> read_machine(const SiteSource& source) {
+    const ReadOptions read{.source = source.name, .subnet = options_.subnet};
+    const bool nodes = source.recognised.kind == SourceKind::kubernetes_nodes;
+    if (nodes && source.text.find("nvidia.com/gpu.clique") == std::string_view::npos) return {};
+    if (nodes || source.recognised.kind == SourceKind::nvlink_cliques) {
+      NvlinkCliqueOptions cliques;
+      cliques.read = read;
+      return read_nvlink_cliques(nodes ? std::string_view(source.text) : source.text, cliques, builder_);
+    }
+    const auto affinity = source.recognised.kind == SourceKind::nccl_topology ? read_nccl_topology(source.text, read)
+                                                                              : read_nvidia_smi_topo(source.text, read);
+    if (!affinity) return std::unexpected(affinity.error());
+    const auto among = options_.hosts ? options_.hosts : [](std::string_view) { return true; };
+    if (apply_affinity(*affinity, among, builder_) > 0) return {};
+    builder_.add_finding(
+        {"affinityNotApplied",
+         Severity::warning,
+         source.name + ": no host has " + std::to_string(affinity->nics_of_gpu.size()) +
+             " GPUs and one of the adapters of this machine; which adapter is near which GPU is not known",
+         {source.name}});
+    return {};
+  }
+
+  void add_source(const SiteSource& source) {
+    if (!tells_of_fabric(source.recognised.kind)) return;
+    builder_.add_finding({"readFrom",
+                          Severity::info,
+                          source.name + " was read as " + std::string(description(source.recognised.kind)) + ": " +
+                              source.recognised.why + (source.read_at.empty() ? "" : "; of " + source.read_at),
+                          {source.name}});
+  }
+
+  Result<SiteImport> built() {
+    auto topology = std::move(builder_).build();
+    if (!topology) return std::unexpected(std::move(topology.error()));
+    SiteImport import{std::make_shared<const Topology>(std::move(*topology))};
+    const std::vector<Finding> findings = compare_with_cabling(facts_, *import.topology);
+    if (findings.empty()) return import;
+    // A topology is never changed: the same one is built again with what was found on it.
+    TopologyBuilder again;
+    if (auto read = read_native_json(write_native_json(*import.topology), {}, again); !read) {
+      return std::unexpected(std::move(read.error()));
+    }
+    for (const Finding& finding : findings) again.add_finding(finding);
+    auto rebuilt = std::move(again).build();
+    if (!rebuilt) return std::unexpected(std::move(rebuilt.error()));
+    return SiteImport{std::make_shared<const Topology>(std::move(*rebuilt))};
+  }
+
+  const SiteImportOptions& options_;
+  TopologyBuilder builder_;
+  SiteFacts facts_;
+  EthernetCables cables_;
+  std::size_t cabled_ = 0;                               // sources that tell of cables
+  std::vector<std::pair<std::string, Topology>> dumps_;  // those read into the builder, where there are several
+  std::vector<Finding> compared_;
+};
+
+}  // namespace
+
+Result<SiteImport> import_site(const std::vector<SiteSource>& sources, const SiteImportOptions& options) {
+  return SiteReader(options).read(sources);
+}
+
+std::string device_of_file(std::string_view path) {
+  path = path.substr(path.rfind('/') + 1);
+  static constexpr std::array<std::string_view, 10> kEndings{".json", ".xml", ".txt",  ".yaml",      ".yml",
+                                                             ".lldp", ".smi", ".topo", ".config_db", ".nvidia-smi"};
+  for (bool cut = true; cut;) {
+    cut = false;
+    for (const std::string_view ending : kEndings) {
+      if (path.size() <= ending.size() || !path.ends_with(ending)) continue;
+      path.remove_suffix(ending.size());
+      cut = true;
+    }
+  }
+  return std::string(path);
+}
+
+}  // namespace railweave::fabric

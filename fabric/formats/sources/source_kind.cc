@@ -1,0 +1,146 @@
+#include "fabric/formats/sources/source_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "fabric/formats/format.h"
+#include "fabric/formats/infiniband/iblinkinfo.h"
+#include "fabric/formats/infiniband/opensm_links.h"
+#include "fabric/formats/infiniband/other_forms.h"
+#include "fabric/formats/sources/json_shape.h"
+#include "fabric/formats/text/name_text.h"
+#include "fabric/formats/text/text_lines.h"
+
+namespace railweave::fabric {
+namespace {
+
+constexpr std::size_t kLinesLookedAt = 200;
+constexpr std::size_t kShownBytes = 60;
+
+constexpr std::array<std::pair<SourceKind, std::string_view>, 21> kDescriptions{{
+    {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
+    {SourceKind::ibsim, "an ibsim netlist"},
+    {SourceKind::iblinkinfo, "output of iblinkinfo"},
+    {SourceKind::ibdiagnet_csv, "ibdiagnet2.db_csv"},
+    {SourceKind::opensm_links, "opensm-subnet.lst or ibdiagnet.lst"},
+    {SourceKind::native, "Railweave's native JSON"},
+    {SourceKind::lldp, "output of lldpctl -f json"},
+    {SourceKind::sonic_config, "config_db.json of a SONiC switch"},
+    {SourceKind::slurm_topology, "Slurm's topology.conf"},
+    {SourceKind::slurm_topology_yaml, "Slurm's topology.yaml"},
+    {SourceKind::slurm_nodes, "output of scontrol show nodes --json"},
+    {SourceKind::kubernetes_nodes, "output of kubectl get nodes -o json"},
+    {SourceKind::topograph_model, "a model of Topograph"},
+    {SourceKind::nvidia_smi_query, "output of nvidia-smi -q -x"},
+    {SourceKind::nvidia_smi_topo, "output of nvidia-smi topo -m"},
+    {SourceKind::nccl_topology, "a topology file of NCCL"},
+    {SourceKind::nvlink_cliques, "a list of NVLink cliques"},
+    {SourceKind::opensm_tables, "opensm.fdbs or opensm-lfts.dump"},
+    {SourceKind::slurm_jobs, "output of squeue --json"},
+    {SourceKind::slurm_accounting, "output of sacct -P or sacct --json"},
+    {SourceKind::kubernetes_pods, "output of kubectl get pods -o json"},
+}};
+
+SourceKind kind_of_format(Format format) {
+  switch (format) {
+    case Format::ibnetdiscover:
+      return SourceKind::ibnetdiscover;
+    case Format::ibsim:
+      return SourceKind::ibsim;
+    case Format::native:
+      return SourceKind::native;
+    case Format::nccl_topology:
+      return SourceKind::nccl_topology;
+    case Format::nvidia_smi_topo:
+      return SourceKind::nvidia_smi_topo;
+    case Format::nvlink_cliques:
+      return SourceKind::nvlink_cliques;
+    case Format::unknown:
+      break;
+  }
+  return SourceKind::unknown;
+}
+
+std::string shown_line(std::size_t number, std::string_view line) {
+  return "line " + std::to_string(number) + " is '" + escaped_name(line.substr(0, kShownBytes)) +
+         (line.size() > kShownBytes ? "..." : "") + "'";
+}
+
+SourceKind kind_of_line(std::string_view line) {
+  if (line.starts_with("START_NODES") || line.starts_with("START_LINKS") || line.starts_with("START_PORTS")) {
+    return SourceKind::ibdiagnet_csv;
+  }
+  if (is_opensm_link_line(line)) return SourceKind::opensm_links;
+  if (line.starts_with("dump_ucast_routes:") || line.starts_with("Unicast lids [")) return SourceKind::opensm_tables;
+  if (line.starts_with("SwitchName=") || line.starts_with("BlockName=")) return SourceKind::slurm_topology;
+  if (is_iblinkinfo_line(line)) return SourceKind::iblinkinfo;
+  if (line.find('|') != std::string_view::npos &&
+      (line.starts_with("JobID|") || line.find("|JobID") != std::string_view::npos)) {
+    return SourceKind::slurm_accounting;
+  }
+  return SourceKind::unknown;
+}
+
+Recognised recognise_lines(std::string_view text) {
+  LineReader lines(text);
+  std::size_t looked_at = 0;
+  std::string_view first;
+  std::size_t first_number = 0;
+  for (std::string_view line; looked_at < kLinesLookedAt && lines.next(line);) {
+    const auto begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos || line[begin] == '#') continue;
+    ++looked_at;
+    line.remove_prefix(begin);
+    if (first.empty()) {
+      first = line;
+      first_number = lines.number();
+    }
+    if (const SourceKind kind = kind_of_line(line); kind != SourceKind::unknown) {
+      return {kind, shown_line(lines.number(), line)};
+    }
+  }
+  const std::string other = describe_other_form(text);
+  const SourceKind kind = other.empty() ? kind_of_format(detect_format(text)) : SourceKind::unknown;
+  if (kind != SourceKind::unknown) return {kind, shown_line(first_number, first)};
+  return {kind, !other.empty() ? other : first.empty() ? "it is empty" : shown_line(first_number, first)};
+}
+
+}  // namespace
+
+std::string_view to_string(SourceKind kind) { return to_text(kind); }
+
+std::string_view description(SourceKind kind) {
+  for (const auto& [known, text] : kDescriptions) {
+    if (known == kind) return text;
+  }
+  return "unknown";
+}
+
+bool tells_of_fabric(SourceKind kind) { return kind != SourceKind::unknown && kind < SourceKind::opensm_tables; }
+
+std::string readable_sources() {
+  std::string text;
+  for (const auto& [kind, shown] : kDescriptions) text += (text.empty() ? "" : ", ") + std::string(shown);
+  return text;
+}
+
+Recognised recognise(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {SourceKind::unknown, "it is empty"};
+  const std::string_view first = text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
+  const bool json = (text[begin] == '{' || text[begin] == '[') && !is_opensm_link_line(first);
+  if (json) return recognise_json(text.substr(begin));
+  if (text[begin] == '<') {
+    const std::string_view head = text.substr(begin, 4096);
+    if (head.find("<nvidia_smi_log") != std::string_view::npos) {
+      return {SourceKind::nvidia_smi_query, "it begins with <nvidia_smi_log>"};
+    }
+    if (head.find("<system") != std::string_view::npos) return {SourceKind::nccl_topology, "it begins with <system>"};
+    return {SourceKind::unknown, "it is XML without <nvidia_smi_log> or <system>"};
+  }
+  return recognise_lines(text.substr(begin));
+}
+
+}  // namespace railweave::fabric

@@ -1,0 +1,84 @@
+// What packets for one destination may do while switches change from one entry to another: every switch may use either. Where
+// a switch changes only after those downstream of it on the new route, a packet that has met a changed switch meets new
+// entries from there on. Serves one thread.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "fabric/routing/audit/column_walk.h"
+#include "fabric/routing/plane/lanes.h"
+#include "fabric/routing/plane/plane.h"
+
+namespace railweave::fabric {
+
+// The lanes of a plane; those of a routing that says nothing are one for everything.
+const PlaneLanes& lanes_of(const Lanes& lanes, PlaneId plane);
+
+class Mixture {
+ public:
+  // before, after: packets may have levels of either. Maps by classes of arcs have to be the same in both. All of it outlives this.
+  Mixture(const Plane& plane, const PortMap& ports, const PlaneLanes& before, const PlaneLanes& after);
+
+  // Ports of switch s, which may be the same.
+  void set(std::size_t s, std::uint16_t old_port, std::uint16_t new_port) {
+    arcs_[s] = {arc(s, old_port), arc(s, new_port)};
+  }
+  // False: switches change in any order.
+  void set_ordered(bool ordered) { ordered_ = ordered; }
+  // Calls visit(arc in, its lane, arc out, its lane) for what packets for the destination can pass, from any end port.
+  template <class Visit>
+  void for_each_turn(std::uint32_t destination, Visit visit) {
+    spread(destination);
+    const std::uint32_t home = home_of(destination);
+    for (std::uint32_t s = 0; s < arcs_.size(); ++s) {
+      if (s == home) continue;
+      for (unsigned k = 0; k < 2; ++k) {
+        const std::uint32_t in = arcs_[s][k];
+        if (in >= PortMap::kDead || plane_.arcs[in].to == home) continue;
+        for (unsigned next = 0; next < 2; ++next) {
+          const std::uint32_t out = arcs_[plane_.arcs[in].to][next];
+          if (out >= PortMap::kDead || !follows(k, plane_.arcs[in].to, next)) continue;
+          for (unsigned level = 0; level < levels_; ++level) {
+            const unsigned out_lane = after_.lane(in, out, level);
+            for (std::uint32_t bits = lanes_on(s, k, level); bits != 0; bits &= bits - 1) {
+              visit(in, static_cast<unsigned>(std::countr_zero(bits)), out, out_lane);
+            }
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t arc(std::size_t s, std::uint16_t port) const {
+    return port < ports_.stride ? ports_.arc(s, port) : PortMap::kNothing;
+  }
+  [[nodiscard]] std::uint32_t home_of(std::uint32_t destination) const {
+    return plane_.homes[plane_.destination_home[destination]].sw;
+  }
+  std::uint16_t& lanes_on(std::uint32_t s, unsigned k, unsigned level) {
+    return lanes_on_[(std::size_t{s} * 2 + k) * levels_ + level];
+  }
+  void spread(std::uint32_t destination);
+  // A packet by an old entry (0) or a new one (1) may go on at switch `at` by such an entry. Entries that are not changed are
+  // old for packets that may still meet either, and new for the others.
+  [[nodiscard]] bool follows(unsigned by, std::uint32_t at, unsigned next) const {
+    if (by == 1 && ordered_) return next == 1;
+    return next == 0 || arcs_[at][0] != arcs_[at][1];
+  }
+
+  const Plane& plane_;
+  const PortMap& ports_;
+  const PlaneLanes& before_;
+  const PlaneLanes& after_;
+  unsigned levels_;
+  bool ordered_ = false;
+  std::vector<std::array<std::uint32_t, 2>> arcs_;  // by switch
+  std::vector<std::uint16_t> lanes_on_;             // by (switch, old or new, level): the lanes of packets there
+  std::vector<std::uint32_t> queue_;                // switch * 2 + old or new
+};
+
+}  // namespace railweave::fabric

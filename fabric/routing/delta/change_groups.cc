@@ -1,0 +1,142 @@
+#include "fabric/routing/delta/change_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fabric/routing/audit/channel_graph.h"
+#include "fabric/routing/audit/column_block.h"
+#include "fabric/routing/audit/mixture.h"
+#include "fabric/routing/audit/transition.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+constexpr std::size_t kSearchBudget = 100'000'000;  // channels visited for all groups of a plane: about a second
+
+struct Turn {
+  std::uint32_t in = 0, out = 0;
+  unsigned in_lane = 0, out_lane = 0;
+};
+
+class Grouping {
+ public:
+  explicit Grouping(const TableChange& change)
+      : change_(change),
+        lanes_(std::max<unsigned>({1, change.before_lanes.lanes, change.after_lanes.lanes})),
+        walk_(change.plane, change.ports),
+        mixture_(change.plane, change.ports, change.before_lanes, change.after_lanes),
+        channels_(change.plane, lanes_),
+        is_new_(change.plane.destination_count(), false) {
+    search_.budget = kSearchBudget;
+  }
+
+  // The waits of all packets while nothing changes.
+  void start_group() {
+    channels_ = ChannelGraph(change_.plane, lanes_);
+    ColumnBlock before(change_.before), after(change_.after);
+    const std::size_t count = change_.plane.destination_count();
+    for (std::size_t first = 0; first < count; first += ColumnBlock::kColumns) {
+      const std::size_t here = std::min(ColumnBlock::kColumns, count - first);
+      before.read(first, here);
+      after.read(first, here);
+      for (std::size_t i = 0; i < here; ++i) {
+        const std::uint16_t* ports = is_new_[first + i] ? after.column(i) : before.column(i);
+        for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) mixture_.set(s, ports[s], ports[s]);
+        for_each_turn(static_cast<std::uint32_t>(first + i),
+                      [&](const Turn& turn) { channels_.add(turn.in, turn.in_lane, turn.out, turn.out_lane); });
+      }
+    }
+  }
+  // False: it would close a circle.
+  bool add(std::uint32_t destination) {
+    for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) {
+      mixture_.set(s, change_.before.at(s, destination), change_.after.at(s, destination));
+    }
+    mixture_.set_ordered(arrive_all(destination));
+    std::vector<Turn> added;
+    bool fits = true;
+    for_each_turn(destination, [&](const Turn& turn) {
+      if (!fits || channels_.has(turn.in, turn.in_lane, turn.out, turn.out_lane)) return;
+      fits = !channels_.waits_for(turn.out * lanes_ + turn.out_lane, turn.in * lanes_ + turn.in_lane, search_);
+      if (!fits) return;
+      channels_.add(turn.in, turn.in_lane, turn.out, turn.out_lane);
+      added.push_back(turn);
+    });
+    if (!fits) {
+      for (const Turn& turn : added) channels_.remove(turn.in, turn.in_lane, turn.out, turn.out_lane);
+    }
+    return fits;
+  }
+  void set_new(std::uint32_t destination) { is_new_[destination] = true; }
+
+ private:
+  // Entries whose new route does not arrive are changed last, in any order.
+  bool arrive_all(std::uint32_t destination) {
+    std::vector<std::uint16_t> ports(change_.plane.switch_count());
+    for (std::size_t s = 0; s < ports.size(); ++s) ports[s] = change_.after.at(s, destination);
+    walk_.walk(destination, ports.data());
+    for (std::size_t s = 0; s < ports.size(); ++s) {
+      const bool is_changed = ports[s] != change_.before.at(s, destination);
+      const bool leads_on = ports[s] < change_.ports.stride && change_.ports.arc(s, ports[s]) < PortMap::kDead;
+      if (is_changed && leads_on && walk_.depth(s) == ColumnWalk::kLost) return false;
+    }
+    return true;
+  }
+  template <class Visit>
+  void for_each_turn(std::uint32_t destination, Visit visit) {
+    mixture_.for_each_turn(destination, [&](std::uint32_t in, unsigned in_lane, std::uint32_t out, unsigned out_lane) {
+      if (std::max(in_lane, out_lane) < lanes_) visit(Turn{in, out, in_lane, out_lane});
+    });
+  }
+
+  const TableChange& change_;
+  const unsigned lanes_;
+  ColumnWalk walk_;
+  Mixture mixture_;
+  ChannelGraph channels_;
+  ChannelGraph::Search search_;
+  std::vector<bool> is_new_;  // by destination: of an earlier group
+};
+
+}  // namespace
+
+ChangeGroups group_changes(const TableChange& change, std::span<const std::uint32_t> destinations, std::size_t most) {
+  ChangeGroups made;
+  made.unproven.assign(destinations.begin(), destinations.end());
+  if (!can_be_mixed(change.before_lanes, change.after_lanes)) return made;
+  Grouping grouping(change);
+  while (!made.unproven.empty() && made.proven.size() < most) {
+    grouping.start_group();
+    std::vector<std::uint32_t> group, left;
+    for (const std::uint32_t d : made.unproven) (grouping.add(d) ? group : left).push_back(d);
+    if (group.empty()) break;
+    for (const std::uint32_t d : group) grouping.set_new(d);
+    made.proven.push_back(std::move(group));
+    made.unproven = std::move(left);
+  }
+  return made;
+}
+
+std::vector<std::uint32_t> broken_before(const TableChange& change, std::span<const std::uint32_t> destinations) {
+  const Plane& plane = change.plane;
+  std::vector<std::uint32_t> broken;
+  ColumnWalk before(plane, change.ports), after(plane, change.ports);
+  std::vector<std::uint16_t> old_ports(plane.switch_count()), new_ports(plane.switch_count());
+  for (const std::uint32_t d : destinations) {
+    for (std::size_t s = 0; s < plane.switch_count(); ++s) {
+      old_ports[s] = change.before.at(s, d);
+      new_ports[s] = change.after.at(s, d);
+    }
+    before.walk(d, old_ports.data());
+    after.walk(d, new_ports.data());
+    const bool is_broken = std::ranges::any_of(plane.homes, [&](const Home& home) {
+      return change.ports.sources[home.sw] != 0 && before.depth(home.sw) == ColumnWalk::kLost &&
+             after.depth(home.sw) != ColumnWalk::kLost;
+    });
+    if (is_broken) broken.push_back(d);
+  }
+  return broken;
+}
+
+}  // namespace railweave::fabric

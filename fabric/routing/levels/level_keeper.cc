@@ -1,0 +1,275 @@
+#include "fabric/routing/levels/level_keeper.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "fabric/base/mix.h"
+#include "fabric/routing/plane/acyclic_turns.h"
+
+namespace railweave::fabric {
+
+namespace {
+
+// Attempts: as many as their work allows, which is about that of copying the turns.
+constexpr std::size_t kMostWork = 300'000;
+constexpr std::size_t kFewAttempts = 3, kMostAttempts = 600;
+constexpr unsigned kWiden = 4;
+constexpr std::uint32_t kUnknown = UINT32_MAX, kLost = UINT32_MAX - 1;
+
+}  // namespace
+
+// The channels of paths, by tables.
+class LevelKeeper::Walk {
+ public:
+  Walk(const Plane& plane, const PlaneLanes& lanes, const PortArcs& port_arcs)
+      : plane_(plane), lanes_(lanes), port_arcs_(port_arcs) {}
+
+  // Up to where the route ends, if it does not arrive. Valid until the next call.
+  const std::vector<std::uint32_t>& path(const PlaneTables& tables, std::size_t home, std::uint32_t d) {
+    channels_.clear();
+    const unsigned level = lanes_.level(home, d, plane_.destination_count());
+    const std::uint32_t end = plane_.homes[plane_.destination_home[d]].sw;
+    std::uint32_t in = PlaneLanes::kFromEndPort;
+    for (std::uint32_t at = plane_.homes[home].sw; at != end && channels_.size() < plane_.switch_count();) {
+      const std::uint32_t arc = port_arcs_.arc(at, tables.at(at, d));
+      if (arc == Plane::kNone) break;
+      channels_.push_back(arc * lanes_.lanes + lanes_.lane(in, arc, level));
+      in = arc;
+      at = plane_.arcs[arc].to;
+    }
+    return channels_;
+  }
+  TurnCounts all(const PlaneTables& tables) {
+    TurnCounts turns(plane_, lanes_.lanes);
+    for (std::uint32_t d = 0; d < plane_.destination_count(); ++d) {
+      for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
+        if (plane_.homes[h].end_ports > 0) turns.add(path(tables, h, d));
+      }
+    }
+    return turns;
+  }
+
+ private:
+  const Plane& plane_;
+  const PlaneLanes& lanes_;
+  const PortArcs& port_arcs_;
+  std::vector<std::uint32_t> channels_;
+};
+
+LevelKeeper::LevelKeeper(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes)
+    : plane_(plane),
+      tables_(tables),
+      lanes_(lanes),
+      port_arcs_(plane),
+      turns_(Walk(plane, lanes_, port_arcs_).all(tables)) {}
+
+bool LevelKeeper::are_verified(const PlaneTables& tables) const {
+  return !Walk(plane_, lanes_, port_arcs_).all(tables).has_circle();
+}
+
+// One repair: destinations one after the other, each on top of the turns of those before it and of all paths that are not
+// touched. Where one finds no way, it is routed before all others, without a path that it had.
+class LevelKeeper::Repair {
+ public:
+  Repair(const LevelKeeper& keeper, const LivePlane& live)
+      : keeper_(keeper),
+        plane_(keeper.plane_),
+        live_(live),
+        walk_(keeper.plane_, keeper.lanes_, keeper.port_arcs_),
+        depth_(plane_.switch_count()),
+        next_(plane_.switch_count()),
+        is_joined_(plane_.switch_count()) {}
+
+  std::optional<PlaneTables> all() {
+    std::vector<std::uint32_t> order = affected();
+    std::size_t whole = 0;  // of the first ones no path stays as cabled
+    const std::size_t attempts = std::clamp(kMostWork / (1 + keeper_.turns_.size()), kFewAttempts, kMostAttempts);
+    for (unsigned attempt = 0; attempt < attempts; ++attempt) {
+      PlaneTables tables = keeper_.tables_;
+      const auto failed = route_all(order, whole, attempt, tables);
+      if (!failed) return tables;
+      const auto at = order.begin() + static_cast<std::ptrdiff_t>(*failed);
+      std::rotate(order.begin(), at, at + 1);
+      if (*failed >= whole) ++whole;
+      if (attempt % kWiden == kWiden - 1) widen(order, whole, attempt);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // Whether packets for a destination at `end` may pass the arc.
+  [[nodiscard]] bool passes(std::uint32_t arc, std::uint32_t end) const {
+    const std::uint32_t to = plane_.arcs[arc].to;
+    return live_.usable[arc] != 0 && (live_.drained[to] == 0 || to == end);
+  }
+  [[nodiscard]] std::uint32_t end_of(std::uint32_t d) const { return plane_.homes[plane_.destination_home[d]].sw; }
+
+  // Destinations whose entry at some switch leads to where it may not pass, or nowhere.
+  [[nodiscard]] std::vector<std::uint32_t> affected() const {
+    std::vector<bool> is_affected(plane_.destination_count(), false);
+    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
+      const auto arcs = plane_.arcs_of(s);
+      const bool is_whole = std::ranges::all_of(arcs, [&](const Arc& arc) {
+        return live_.drained[arc.to] == 0 && live_.usable[plane_.arcs[arc.reverse].reverse] != 0;
+      });
+      if (is_whole) continue;
+      for (std::uint32_t d = 0; d < plane_.destination_count(); ++d) {
+        if (end_of(d) == s) continue;
+        const std::uint32_t arc = keeper_.port_arcs_.arc(s, keeper_.tables_.at(s, d));
+        if (arc == Plane::kNone || !passes(arc, end_of(d))) is_affected[d] = true;
+      }
+    }
+    std::vector<std::uint32_t> list;
+    for (std::uint32_t d = 0; d < is_affected.size(); ++d) {
+      if (is_affected[d]) list.push_back(d);
+    }
+    return list;
+  }
+
+  // Also routes a destination that nothing has touched, as its paths may be in the way.
+  void widen(std::vector<std::uint32_t>& order, std::size_t& whole, unsigned attempt) const {
+    const auto d = static_cast<std::uint32_t>(mix(attempt) % plane_.destination_count());
+    const auto at = std::ranges::find(order, d);
+    if (at != order.end() && static_cast<std::size_t>(at - order.begin()) < whole) return;
+    if (at != order.end()) order.erase(at);
+    order.insert(order.begin(), d);
+    ++whole;
+  }
+
+  // The place in `order` of a destination for which there is no way; nullopt: all have one.
+  std::optional<std::size_t> route_all(const std::vector<std::uint32_t>& order, std::size_t whole, unsigned attempt,
+                                       PlaneTables& tables) {
+    attempt_ = attempt;
+    TurnCounts turns = keeper_.turns_;
+    for (std::size_t i = 0; i < order.size(); ++i) forget_paths(order[i], i >= whole, turns);
+    turns_.emplace(turns.next());
+    PlaneTables::Editor editor(tables);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::uint32_t d = order[i];
+      join(d);
+      start(d, i >= whole);
+      if (!settle(d, i >= whole)) return i;
+      for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
+        if (s == end_of(d)) continue;
+        editor.set(s, d, next_[s] == Plane::kNone ? kNoPort : plane_.arcs[next_[s]].port);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Paths that do not stay make no turns.
+  void forget_paths(std::uint32_t d, bool keeps, TurnCounts& turns) {
+    start(d, keeps);
+    for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
+      const Home& home = plane_.homes[h];
+      if (home.end_ports > 0 && depth_[home.sw] == kUnknown) turns.remove(walk_.path(keeper_.tables_, h, d));
+    }
+  }
+
+  // What has any way to the destination at all.
+  void join(std::uint32_t d) {
+    is_joined_.assign(plane_.switch_count(), false);
+    queue_.assign(1, end_of(d));
+    is_joined_[queue_.front()] = true;
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+      const std::uint32_t s = queue_[i];
+      if (live_.drained[s] != 0 && i > 0) continue;
+      for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
+        const std::uint32_t to = plane_.arcs[a].to;
+        if (live_.usable[a] == 0 || is_joined_[to]) continue;
+        is_joined_[to] = true;
+        queue_.push_back(to);
+      }
+    }
+  }
+
+  // What still arrives as cabled, where that is to be kept; else the destination's own switch alone.
+  void start(std::uint32_t d, bool keeps) {
+    std::ranges::fill(depth_, kUnknown);
+    std::ranges::fill(next_, Plane::kNone);
+    depth_[end_of(d)] = 0;
+    if (!keeps) return;
+    std::vector<std::uint32_t> way;
+    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
+      way.clear();
+      std::uint32_t at = s;
+      while (depth_[at] == kUnknown) {
+        const std::uint32_t arc = keeper_.port_arcs_.arc(at, keeper_.tables_.at(at, d));
+        way.push_back(at);
+        if (arc == Plane::kNone || !passes(arc, end_of(d))) break;
+        at = plane_.arcs[arc].to;
+      }
+      const bool arrives = depth_[at] != kUnknown && depth_[at] != kLost;
+      std::uint32_t depth = arrives ? depth_[at] : kLost;
+      for (; !way.empty(); way.pop_back()) {
+        if (arrives) next_[way.back()] = keeper_.port_arcs_.arc(way.back(), keeper_.tables_.at(way.back(), d));
+        depth_[way.back()] = arrives ? ++depth : kLost;
+      }
+    }
+    std::ranges::replace(depth_, kLost, kUnknown);
+  }
+
+  // Gives every switch that has a way the nearest next one on which its own path closes no circle. False: some sender has none.
+  bool settle(std::uint32_t d, bool keeps) {
+    for (unsigned depth = 1;; ++depth) {
+      bool is_any_open = false, is_any_deeper = false;
+      for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
+        if (depth_[s] != kUnknown || !is_joined_[s]) {
+          is_any_deeper = is_any_deeper || (depth_[s] != kUnknown && depth_[s] >= depth);
+          continue;
+        }
+        if (!take(s, d, depth, keeps)) is_any_open = true;
+        is_any_deeper = is_any_deeper || depth_[s] == depth;
+      }
+      if (!is_any_open) return true;
+      if (!is_any_deeper) return false;
+    }
+  }
+
+  // At this distance.
+  bool take(std::uint32_t s, std::uint32_t d, unsigned depth, bool keeps) {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> arcs;
+    const std::uint16_t cabled = keeper_.tables_.at(s, d);
+    for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
+      if (!passes(a, end_of(d)) || depth_[plane_.arcs[a].to] + 1 != depth) continue;
+      const bool is_cabled = keeps && plane_.arcs[a].port == cabled;
+      arcs.emplace_back(is_cabled ? 0 : mix(mix(std::uint64_t{s} << 32U | d, plane_.arcs[a].port), attempt_) | 1U, a);
+    }
+    std::ranges::sort(arcs);
+    for (const auto& [key, arc] : arcs) {
+      if (!is_free_of_circles(s, arc, d)) continue;
+      next_[s] = arc;
+      depth_[s] = depth;
+      return true;
+    }
+    return false;
+  }
+
+  bool is_free_of_circles(std::uint32_t s, std::uint32_t first, std::uint32_t d) {
+    const std::uint32_t home = plane_.home_of[s];
+    if (home == Plane::kNone || plane_.homes[home].end_ports == 0) return true;
+    const unsigned level = keeper_.lanes_.level(home, d, plane_.destination_count());
+    channels_.clear();
+    std::uint32_t in = PlaneLanes::kFromEndPort;
+    for (std::uint32_t arc = first; arc != Plane::kNone; arc = next_[plane_.arcs[arc].to]) {
+      channels_.push_back(arc * keeper_.lanes_.lanes + keeper_.lanes_.lane(in, arc, level));
+      in = arc;
+    }
+    return turns_->add_path(channels_);
+  }
+
+  const LevelKeeper& keeper_;
+  const Plane& plane_;
+  const LivePlane& live_;
+  Walk walk_;
+  std::optional<AcyclicTurns> turns_;
+  unsigned attempt_ = 0;
+  std::vector<std::uint32_t> depth_, next_;  // of the destination under way, by switch: links to it, the arc taken
+  std::vector<bool> is_joined_;
+  std::vector<std::uint32_t> queue_, channels_;
+};
+
+std::optional<PlaneTables> LevelKeeper::repaired(const LivePlane& live) const { return Repair(*this, live).all(); }
+
+}  // namespace railweave::fabric

@@ -1,0 +1,25 @@
+// What traffic between all pairs of host ports puts on the fullest link: with given tables, and at least with any. In 1/64 pairs on links
+// of the slowest rate (pair_weights()). Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "fabric/routing/plane/plane.h"
+#include "fabric/routing/plane/plane_tables.h"
+#include "fabric/routing/up_down/reach.h"
+
+namespace railweave::fabric {
+
+// UINT64_MAX where the tables drop packets of a pair that has a route. O(switches x host destinations).
+std::uint64_t fullest_load(const Plane& plane, const Reach& reach, const PlaneTables& tables,
+                           std::span<const std::uint32_t> pair_weight);
+
+// The load of the switch whose own links are the tightest, spread evenly over them. weight: by destination; empty: 1 each.
+std::uint64_t least_load(const Plane& plane, std::span<const std::uint32_t> pair_weight,
+                         std::span<const std::uint64_t> weight);
+
+// A fullest link so near the bound is not worth balancing.
+constexpr bool is_even_enough(std::uint64_t fullest, std::uint64_t least) { return fullest <= least + least / 64; }
+
+}  // namespace railweave::fabric
