@@ -15,6 +15,18 @@ Rejected reject(ErrorKind kind, std::string code, std::string message, std::stri
 
 std::string gbps(std::int64_t mbps) { return rate_text(RateMbps(mbps)); }
 
+Rejected reject_saying(ErrorKind kind, std::string code, Message said, std::string hint) {
+  return {error_of(kind, std::move(code), std::move(said), {}, std::move(hint)), {}};
+}
+
+std::vector<MessagePart> named_holders(const std::vector<fabric::FullLink::Holder>& holders, bool with_rates) {
+  std::vector<MessagePart> parts;
+  for (const auto& holder : holders) {
+    parts.push_back(job_part(holder.job, with_rates ? gbps(holder.mbps) : std::string()));
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link) {
@@ -42,21 +54,22 @@ Rejected BandwidthAdmission::full(const Contract& contract, const fabric::Reserv
                                   std::vector<fabric::FullLink> links) const {
   const fabric::Topology& t = loads_.view().topology();
   const fabric::FullLink& first = links.front();
-  std::string holders;
-  for (const auto& holder : first.holders) {
-    if (holders.size() > 120) break;
-    holders += (holders.empty() ? "" : ", ") + holder.job + " " + gbps(holder.mbps);
+  Message said("admission.linksFull",
+               {std::to_string(links.size()) + (links.size() == 1 ? " link has" : " or more links have") +
+                    " too little left for " + wanted.job + " of " + contract.tenant + " in class " +
+                    classes_[wanted.qos_class].name + ": ",
+                LinkPart{directed_link_text(t, first.link)},
+                " would carry " + gbps(first.wanted_mbps) + " beside " + gbps(first.reserved_mbps)});
+  if (!first.holders.empty()) {
+    said += " (";
+    append_list(said, named_holders(first.holders, true));
+    said += ")";
   }
+  said += " of " + gbps(first.limit_mbps);
   Rejected rejected =
-      reject(ErrorKind::conflict, "admission.linksFull",
-             std::to_string(links.size()) + (links.size() == 1 ? " link has" : " or more links have") +
-                 " too little left for " + wanted.job + " of " + contract.tenant + " in class " +
-                 classes_[wanted.qos_class].name + ": " + directed_link_text(t, first.link) + " would carry " +
-                 gbps(first.wanted_mbps) + " beside " + gbps(first.reserved_mbps) +
-                 (holders.empty() ? "" : " (" + holders + ")") + " of " + gbps(first.limit_mbps),
-             {},
-             "ask for at most " + gbps(std::max<std::int64_t>(0, first.limit_mbps - first.reserved_mbps)) +
-                 " on that link, for the pattern instead of the hose, or for other ports");
+      reject_saying(ErrorKind::conflict, "admission.linksFull", std::move(said),
+                    "ask for at most " + gbps(std::max<std::int64_t>(0, first.limit_mbps - first.reserved_mbps)) +
+                        " on that link, for the pattern instead of the hose, or for other ports");
   for (fabric::FullLink& link : links) rejected.links.push_back({directed_link_text(t, link.link), std::move(link)});
   return rejected;
 }
@@ -74,14 +87,13 @@ std::optional<Rejected> BandwidthAdmission::take_lane(const BandwidthRequest& re
   wanted.lane = fabric::free_lane(ledger_, wanted.loads, owned_lanes_, request.lane);
   if (wanted.lane) return std::nullopt;
   auto links = fabric::crowded_links(ledger_, wanted.loads, wanted.qos_class);
-  std::string holders;
-  for (const auto& holder : links.front().holders) holders += (holders.empty() ? "" : ", ") + holder.job;
-  Rejected rejected =
-      reject(ErrorKind::conflict, "admission.lanesTaken",
-             "each of the " + std::to_string(owned_lanes_) +
-                 " lanes that jobs may have of their own is taken on some link of " + wanted.job + " of " +
-                 wanted.tenant + ", most on " + directed_link_text(t, links.front().link) + " by " + holders,
-             {}, "wait for one of these jobs to end, or ask for other nodes");
+  Message said("admission.lanesTaken", {"each of the " + std::to_string(owned_lanes_) +
+                                            " lanes that jobs may have of their own is taken on some link of " +
+                                            wanted.job + " of " + wanted.tenant + ", most on ",
+                                        LinkPart{directed_link_text(t, links.front().link)}, " by "});
+  append_list(said, named_holders(links.front().holders, false));
+  Rejected rejected = reject_saying(ErrorKind::conflict, "admission.lanesTaken", std::move(said),
+                                    "wait for one of these jobs to end, or ask for other nodes");
   for (fabric::FullLink& link : links) rejected.links.push_back({directed_link_text(t, link.link), std::move(link)});
   return rejected;
 }

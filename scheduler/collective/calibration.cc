@@ -12,7 +12,17 @@ namespace {
 
 constexpr double kLl128Efficiency = 120.0 / 128.0;  // 8 of every 128 bytes are flags
 
+// Where NCCL builds no trees of switches that reduce: over several domains that span hosts, beyond two. Read off the
+// published tables of 1, 2 and 20 NVL72 racks, whose time without bytes grows with the ranks on 20 alone.
+bool is_flat_ring(bool nvls, double ranks, double domains) {
+  constexpr double kMostOfTrees = 2;
+  return nvls && domains > kMostOfTrees && ranks > kHostGpus * domains;
+}
+
 double latency_us(Protocol protocol, bool nvls, std::uint64_t members, std::uint64_t domains) {
+  if (is_flat_ring(nvls, static_cast<double>(members * domains), static_cast<double>(domains))) {
+    return ring_all_reduce_latency_us(members, domains, protocol);
+  }
   if (protocol != Protocol::simple || !nvls) return tree_all_reduce_latency_us(members, domains, protocol);
   const LatencyConstants nccl;
   const std::size_t p = index_of(protocol);
@@ -28,7 +38,8 @@ double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t me
   const auto latency = [&](Protocol protocol) {
     return half * constants.latency_scale * latency_us(protocol, nvls, members, domains);
   };
-  const double levels = 1 + std::log2(static_cast<double>(domains));
+  const bool ring = is_flat_ring(nvls, static_cast<double>(members * domains), static_cast<double>(domains));
+  const double levels = ring ? 1 : 1 + std::log2(static_cast<double>(domains));
   const double fill = half * constants.fill_us * levels * bytes / (bytes + constants.fill_half_bytes);
   return std::min({latency(Protocol::ll) + transfer_us / constants.ll_efficiency,
                    latency(Protocol::ll128) + transfer_us / kLl128Efficiency + fill,
@@ -42,11 +53,34 @@ double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, d
   return nvls && members > 2 ? std::min(ring, reduced) : ring;
 }
 
-double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double domains) {
+double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double ranks,
+                              double domains) {
+  if (!is_flat_ring(nvls, ranks, domains)) return nvlink_all_reduce_load(constants, nvls, members);
+  return members < 2 ? 0 : 2 * (ranks - 1) / ranks / constants.ring_efficiency;
+}
+
+AssumedAlgorithm all_reduce_algorithm(const CollectiveConstants& constants, bool nvls, double ranks, double domains) {
+  if (ranks < 2) return AssumedAlgorithm::none;
+  if (domains >= 2) {
+    return nvls && !is_flat_ring(nvls, ranks, domains) ? AssumedAlgorithm::nvls_tree : AssumedAlgorithm::ring;
+  }
+  const bool switches =
+      nvlink_all_reduce_load(constants, nvls, ranks) < nvlink_all_reduce_load(constants, false, ranks);
+  return switches ? AssumedAlgorithm::nvls : AssumedAlgorithm::ring;
+}
+
+double network_passes(bool nvls, double ranks, double domains) {
   if (domains < 2) return 0;
-  const double ranks = members * domains;
-  const double passes = nvls ? 2 * (domains - 1) / domains : 2 * (ranks - 1) / ranks;
-  return passes / members / constants.network_efficiency;
+  if (!nvls || is_flat_ring(nvls, ranks, domains)) return 2 * (ranks - 1) / ranks;
+  // Of a double binary tree with half the bytes in each: from two children and to them, and to and from a parent twice.
+  constexpr double kTwo = 1, kThree = 1.5, kMore = 2;
+  return domains < 3 ? kTwo : domains < 4 ? kThree : kMore;
+}
+
+double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double least_members, double ranks,
+                               double domains) {
+  const double adapters = std::min<double>(least_members, kMostAdapters);
+  return network_passes(nvls, ranks, domains) / adapters / constants.network_efficiency;
 }
 
 double in_network_reduction_load(const CollectiveConstants& constants, double members) {
@@ -54,8 +88,9 @@ double in_network_reduction_load(const CollectiveConstants& constants, double me
 }
 
 double all_reduce_us(const AllReduceSetting& setting, const CollectiveConstants& constants, double bytes) {
-  const double inside = nvlink_all_reduce_load(constants, setting.nvls, setting.members);
-  const double outside = network_all_reduce_load(constants, setting.nvls, setting.members, setting.domains);
+  const double ranks = static_cast<double>(setting.members) * setting.domains;
+  const double inside = nvlink_all_reduce_load(constants, setting.nvls, setting.members, ranks, setting.domains);
+  const double outside = network_all_reduce_load(constants, setting.nvls, setting.members, ranks, setting.domains);
   const double transfer =
       std::max(transfer_us(bytes * inside, setting.nvlink_mbps), transfer_us(bytes * outside, setting.nic_mbps));
   return call_us(constants, setting.nvls, setting.members, setting.domains, bytes, transfer);

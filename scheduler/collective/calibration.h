@@ -6,9 +6,12 @@
 //   L     NCCL's tuning latencies of a tree (latency.h); of Simple inside switches that reduce (NVLS), one step in each
 //         direction
 //   T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
-//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; each adapter 2(k-1)/(k m) S along trees and
-//         2(n-1)/(n m) S along flat rings
+//         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; the adapters of a domain, of which one collective uses
+//         kMostAdapters at most, 2(n-1)/n S along flat rings and, along double binary trees, what a domain takes that is
+//         an inner node of one tree and a leaf of the other: S for two domains, 1.5 S for three, 2 S for more
 //   fill  of Simple: a pipeline that fills with chunks that grow with S, fill_us (1 + log2 k) S / (S + fill_half_bytes)
+// Over more than two domains that span hosts (NVL72 racks) NCCL falls back to flat rings: L is then that of a ring, whose
+// steps grow with the number of ranks, and the pipeline fills once.
 #pragma once
 
 #include <array>
@@ -16,6 +19,7 @@
 #include <span>
 #include <string_view>
 
+#include "scheduler/collective/assumed_algorithm.h"
 #include "scheduler/collective/latency.h"
 
 namespace railweave::scheduler {
@@ -53,11 +57,28 @@ const GpuGeneration& generation_by_nvlink(double nvlink_mbps);
 double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t members, std::uint64_t domains,
                double bytes, double transfer_us, double passes = 2);
 
-// What NVLink carries per byte of an all-reduce inside one domain, divided by the efficiency of the better algorithm.
+// Adapters of one NVLink domain that the channels of one collective use: two NVL72 racks reach 417 GB/s of a gradient
+// with adapters of which each carries 45 (README of coreweave/nccl-tests, "2 Racks").
+inline constexpr std::uint32_t kMostAdapters = 9;
+
+// GPUs of a host at most: a domain with more spans hosts.
+inline constexpr double kHostGpus = 8;
+
+// How an all-reduce among N ranks over a number of domains is assumed to run.
+AssumedAlgorithm all_reduce_algorithm(const CollectiveConstants& constants, bool nvls, double ranks, double domains);
+
+// How often a byte of an all-reduce crosses the adapters of a domain, in each direction.
+double network_passes(bool nvls, double ranks, double domains);
+
+// What NVLink carries per byte of an all-reduce, divided by the efficiency of its algorithm: inside one domain; and in a
+// domain with `members` of the ranks.
 double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members);
-// What one adapter of a domain carries per byte, divided by its efficiency: rings; and, each way, where the switches of
-// the network reduce (SHARP): all of its members' part goes up once and comes down once.
-double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double domains);
+double nvlink_all_reduce_load(const CollectiveConstants& constants, bool nvls, double members, double ranks,
+                              double domains);
+// What one adapter of the domain with the fewest members carries per byte, divided by its efficiency: trees or rings; and,
+// each way, where the switches of the network reduce (SHARP): all of its members' part goes up once and comes down once.
+double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double least_members, double ranks,
+                               double domains);
 double in_network_reduction_load(const CollectiveConstants& constants, double members);
 
 struct AllReduceSetting {
@@ -79,6 +100,10 @@ struct MeasuredTime {
 // from `start`. Constants that the rows hardly depend on stay near it. Deterministic; milliseconds for tables of this
 // size.
 CollectiveConstants fit_constants(std::span<const MeasuredTime> rows, const CollectiveConstants& start = {});
+
+// Of 10 measured times 9 are at most this factor above or below what is predicted, on tables that the fit has not seen
+// (Calibration.PredictsPublishedTables).
+inline constexpr double kIntervalFactor = 1.25;
 
 struct FitError {
   double geometric_mean = 0;  // exp(mean |log(predicted / measured)|) - 1: 0.1 is 10%

@@ -41,6 +41,7 @@ class FabricBundles {
     bool reduces = false;           // switches of its network reduce (SHARP): they have aggregation nodes
   };
   [[nodiscard]] const Place& place(fabric::GpuId gpu) const { return places_[gpu.index()]; }
+  [[nodiscard]] std::span<const Place> places() const { return places_; }  // by GpuId
   // With every link up.
   [[nodiscard]] const NetworkParts& parts() const { return parts_; }
   [[nodiscard]] std::size_t bundle_count() const { return first_link_.size() - 1; }
@@ -53,7 +54,8 @@ class FabricBundles {
   [[nodiscard]] const SiteRoute& site_route(std::uint32_t from, std::uint32_t to) const {
     return site_routes_.of(from, to);
   }
-  [[nodiscard]] BundlePair first_wan() const { return first_wan_; }  // pairs from this one on join sites
+  [[nodiscard]] BundlePair first_uplink() const { return first_leaf_; }  // pairs from this one on are shared by hosts
+  [[nodiscard]] BundlePair first_wan() const { return first_wan_; }      // pairs from this one on join sites
 
   // The directed links of a bundle; none for a bundle of long-haul links (fabric::SiteLink).
   [[nodiscard]] std::span<const fabric::DirectedLink> links(std::uint32_t bundle) const {

@@ -8,11 +8,20 @@ namespace railweave::scheduler {
 namespace {
 constexpr double kNoCapacity = 1e250;  // microseconds a byte; infinity times 0 bytes would not be a number
 constexpr double kUnreachable = 1e200;
+constexpr std::size_t kUnevenUpTo = 1024;  // ranks: larger jobs are not refined
 }  // namespace
 
 JobBundles::JobBundles(const FabricBundles& bundles) : bundles_(bundles) {
   local_pair_.resize(bundles.bundle_count() / 2);
   local_unit_.resize(bundles.unit_count());
+  gpus_of_uplink_.resize(bundles.bundle_count() / 2 - bundles.first_uplink(), 0);
+  const auto wan = static_cast<std::ptrdiff_t>(bundles.first_wan() - bundles.first_uplink());
+  std::fill(gpus_of_uplink_.begin() + wan, gpus_of_uplink_.end(), static_cast<std::uint32_t>(bundles.places().size()));
+  for (const FabricBundles::Place& place : bundles.places()) {
+    for (const BundlePair pair : {place.leaf, place.pod}) {
+      if (pair != FabricBundles::kNone) ++gpus_of_uplink_[pair - bundles.first_uplink()];
+    }
+  }
 }
 
 // For a pair that is new in this job. Separate from local_pair(), so that the common case is a comparison.
@@ -20,6 +29,9 @@ JobBundles::JobBundles(const FabricBundles& bundles) : bundles_(bundles) {
   const auto local = static_cast<BundlePair>(pair_of_.size());
   local_pair_[pair] = {job_, local};
   pair_of_.push_back(pair);
+  const double behind = pair < bundles_.first_uplink() ? 0 : gpus_of_uplink_[pair - bundles_.first_uplink()];
+  gpus_behind_.push_back(behind);
+  gpus_behind_.push_back(behind);
   for (std::size_t b = std::size_t{2} * pair; b < std::size_t{2} * pair + 2; ++b) {
     const double mbps = residual_mbps_.empty() ? capacity_mbps_[b] : std::min(capacity_mbps_[b], residual_mbps_[b]);
     us_per_byte_.push_back(mbps > 0 ? 8 / mbps : kNoCapacity);
@@ -41,6 +53,7 @@ void JobBundles::set_job(std::span<const fabric::GpuId> gpu_of_rank, std::span<c
   unit_count_ = 0;
   pair_of_.assign(1, FabricBundles::kNone);
   us_per_byte_.assign(2, kNoCapacity);
+  gpus_behind_.assign(2, 0);
   spans_sites_ = false;
   spots_.resize(gpu_of_rank.size());
   for (std::size_t r = 0; r < spots_.size(); ++r) {
@@ -67,6 +80,7 @@ void JobBundles::set_job(std::span<const fabric::GpuId> gpu_of_rank, std::span<c
     }
   }
   us_per_byte_.resize((us_per_byte_.size() + kLanes - 1) / kLanes * kLanes, 0);
+  gpus_behind_.resize(us_per_byte_.size(), 0);
   load_.assign(us_per_byte_.size(), 0);
   cut_.reset();
   parts_matter_ = !parts.all_alike();
@@ -150,16 +164,25 @@ void JobBundles::append_phases(bool back, GroupLoad& into) const {
 }
 
 JobBundles::Worst JobBundles::take_worst() {
-  // Four maxima side by side: a single one would make each step wait for the one before.
+  // Four side by side: a single maximum or sum would make each step wait for the one before.
   static_assert(kLanes == 4);
   double a = 0, b = 0, c = 0, d = 0;
+  double behind_a = 0, behind_b = 0, behind_c = 0, behind_d = 0;
   for (std::size_t i = 0; i < load_.size(); i += kLanes) {
     a = std::max(a, load_[i] *= us_per_byte_[i]);
     b = std::max(b, load_[i + 1] *= us_per_byte_[i + 1]);
     c = std::max(c, load_[i + 2] *= us_per_byte_[i + 2]);
     d = std::max(d, load_[i + 3] *= us_per_byte_[i + 3]);
+    behind_a += load_[i] * gpus_behind_[i];
+    behind_b += load_[i + 1] * gpus_behind_[i + 1];
+    behind_c += load_[i + 2] * gpus_behind_[i + 2];
+    behind_d += load_[i + 3] * gpus_behind_[i + 3];
   }
   Worst worst{.transfer_us = std::max(std::max(a, b), std::max(c, d))};
+  worst.uplink_gpu_us = behind_a + behind_b + behind_c + behind_d;
+  if (spots_.size() <= kUnevenUpTo) {
+    for (const double us : load_) worst.squares += us * us;
+  }
   const auto at = static_cast<std::size_t>(std::ranges::find(load_, worst.transfer_us) - load_.begin());
   std::ranges::fill(load_, 0);
   if (worst.transfer_us > 0 && at / 2 != kUnjoined) {

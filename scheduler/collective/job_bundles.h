@@ -66,6 +66,8 @@ class JobBundles {
   struct Worst {
     double transfer_us = 0;                       // infinite where bytes are on a bundle without capacity
     std::uint32_t bundle = FabricBundles::kNone;  // in the fabric's numbers
+    double uplink_gpu_us = 0;  // of leaves' and pods' uplinks and long-haul links: time x GPUs behind
+    double squares = 0;        // of the times of all bundles
   };
   // The bundle whose load takes longest. Loads are 0 afterwards.
   Worst take_worst();
@@ -87,6 +89,8 @@ class JobBundles {
   std::vector<Spot> spots_;
   std::vector<BundlePair> pair_of_;                // local pair -> the fabric's
   std::vector<double> us_per_byte_, load_;         // by local bundle
+  std::vector<double> gpus_behind_;                // by local bundle; 0 for NVLink and adapters
+  std::vector<std::uint32_t> gpus_of_uplink_;      // by the fabric's pair, from the first of a leaf on
   std::vector<Numbered> local_pair_, local_unit_;  // by the fabric's numbers
   std::vector<BundlePair> local_wan_;              // by pair from FabricBundles::first_wan() on
   std::uint32_t job_ = 0, unit_count_ = 0;

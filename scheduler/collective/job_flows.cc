@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/collective/calibration.h"
+
 namespace railweave::scheduler {
 
 namespace {
@@ -97,13 +99,15 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
       add_ring(flows, domain, passes * (m - 1) / m * bytes);
       rings = std::min(rings, domain.size());
     }
-    const auto k = static_cast<double>(domains.size()), m = static_cast<double>(rings);
+    const auto k = static_cast<double>(domains.size());
     if (domains.size() < 2) continue;
     // Switches that reduce take a member's whole part once and send the sum once.
     const bool reduced = in_network && std::ranges::all_of(members, [&](std::uint32_t rank) {
                            return place(rank).reduces && place(rank).site == place(members.front()).site;
                          });
-    const double part = passes * (nvls ? (k - 1) / k : (m * k - 1) / (m * k));
+    if (!reduced) rings = std::min<std::size_t>(rings, kMostAdapters);
+    const auto m = static_cast<double>(rings);
+    const double part = passes == 2 ? network_passes(nvls, n, k) : nvls ? (k - 1) / k : (n - 1) / n;
     for (std::size_t ring = 0; ring < rings; ++ring) {
       Ranks across;
       for (const Ranks& domain : domains) across.push_back(domain[ring]);

@@ -74,8 +74,11 @@ double PlacementCostModel::wan_us(const Spot& from, const Spot& to) const {
 // other add functions do.
 std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double passes, bool in_network) {
   const CollectiveConstants& c = generation_.constants;
+  const auto ranks = static_cast<double>(members.size());
+  double over = 1;  // domains
   const auto inside = [&](double m) {
-    return bytes * (passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m) : (m - 1) / m / c.ring_efficiency);
+    return bytes * (passes == 2 ? nvlink_all_reduce_load(c, generation_.nvls, m, ranks, over)
+                                : (m - 1) / m / c.ring_efficiency);
   };
   const std::uint32_t first_unit = members.front()->unit;
   if (std::ranges::all_of(members, [&](const Spot* spot) { return spot->unit == first_unit; })) {
@@ -85,6 +88,7 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
     return 1;
   }
   const std::uint32_t domains = domains_.sort(members);
+  over = domains;
   if (domains < members.size()) {
     std::uint32_t size = 0;
     double load = 0;
@@ -106,11 +110,16 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
   const bool reduced = in_network && std::ranges::all_of(members, [&](const Spot* spot) {
                          return spot->reduces && spot->site == members.front()->site;
                        });
-  const double hop = reduced ? bytes * in_network_reduction_load(c, least)
-                             : bytes * network_all_reduce_load(c, generation_.nvls, least, domains) * passes / 2;
+  in_network_ = in_network_ || reduced;
+  const std::uint32_t rings = reduced ? least : std::min(least, kMostAdapters);
+  // A half of an all-reduce, a gather or a scatter, goes along rings of whole domains.
+  const double half = generation_.nvls ? (over - 1) / over : (ranks - 1) / ranks;
+  const double hop = reduced       ? bytes * in_network_reduction_load(c, least)
+                     : passes == 2 ? bytes * network_all_reduce_load(c, generation_.nvls, least, ranks, over)
+                                   : bytes * half / rings / c.network_efficiency;
   for (std::uint32_t s = 0; s < domains; ++s) {
     const Members from = domains_.of(s), to = domains_.of(s + 1 == domains ? 0 : s + 1);
-    for (std::uint32_t ring = 0; ring < least; ++ring) job_.add_hop(*from[ring], *to[ring], hop, 0);
+    for (std::uint32_t ring = 0; ring < rings; ++ring) job_.add_hop(*from[ring], *to[ring], hop, 0);
   }
   return domains;
 }
@@ -240,6 +249,20 @@ void PlacementCostModel::add_all_to_all_between_sites(Members from_all, Members 
   }
 }
 
+namespace {
+
+AssumedAlgorithm algorithm_of(const GpuGeneration& generation, CommGroup group, const GroupTraffic& traffic,
+                              std::uint64_t members, std::uint32_t domains, bool reduced) {
+  if (group == CommGroup::pipeline) return AssumedAlgorithm::point_to_point;
+  if (group == CommGroup::expert) return AssumedAlgorithm::all_to_all;
+  if (there_and_back(group, traffic)) return AssumedAlgorithm::parameter_servers;
+  if (reduced) return AssumedAlgorithm::in_network;
+  if (group == CommGroup::context) return AssumedAlgorithm::ring;
+  return all_reduce_algorithm(generation.constants, generation.nvls, static_cast<double>(members), domains);
+}
+
+}  // namespace
+
 GroupCost PlacementCostModel::finish(CommGroup group, const GroupTraffic& traffic, std::uint64_t members,
                                      std::uint32_t domains) {
   GroupCost cost{.domains = domains};
@@ -247,8 +270,11 @@ GroupCost PlacementCostModel::finish(CommGroup group, const GroupTraffic& traffi
   GroupLoad* const load = loads_ == nullptr ? nullptr : &loads_->groups[static_cast<std::size_t>(group)];
   if (load != nullptr) job_.append_phases(back, *load);
   const JobBundles::Worst worst = job_.take_worst();
+  uplink_gpu_us_ += worst.uplink_gpu_us;
+  squares_ += worst.squares;
   cost.transfer_us = worst.transfer_us;
   cost.reachable = !std::isinf(worst.transfer_us);
+  cost.algorithm = algorithm_of(generation_, group, traffic, members, domains, in_network_);
   cost.bundle = worst.bundle;
   if (worst.bundle != kNone) cost.bundle_kind = bundles_.kind(worst.bundle);
   if (back) cost.transfer_us *= 2;
@@ -283,6 +309,7 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
   std::uint32_t domains = 0;
   std::uint64_t members = 0;
   far_us_ = 0;
+  in_network_ = false;
   const double passes = group == CommGroup::context || group == CommGroup::expert ? 1 : 2;
   const bool gradients = group == CommGroup::data || group == CommGroup::expert_data;
   const bool in_network = gradients && traffic.exchange == GradientExchange::in_network;
@@ -320,12 +347,15 @@ PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_
   job_.set_job(gpu_of_rank, capacity_mbps, residual_mbps, *parts_);
   domains_.set_unit_count(job_.unit_count());
   pod_count_.assign(job_.pair_count(), 0);
+  uplink_gpu_us_ = squares_ = 0;
   PlacementCost cost;
   for (std::size_t g = 0; g < kCommGroups; ++g) {
     const auto group = static_cast<CommGroup>(g);
     cost.groups[g] = cost_of(group, traffic_of_group(traffic, group));
     cost.total_us += cost.groups[g].time_us;
   }
+  cost.uplink_gpu_us = uplink_gpu_us_;
+  cost.unevenness_us = std::sqrt(squares_);
   return cost;
 }
 

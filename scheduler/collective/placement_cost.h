@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/collective/assumed_algorithm.h"
 #include "scheduler/collective/calibration.h"
 #include "scheduler/collective/comm_group.h"
 #include "scheduler/collective/domain_members.h"
@@ -38,11 +39,16 @@ struct GroupCost {
   FabricBundles::Kind bundle_kind = FabricBundles::Kind::nvlink;
   std::uint32_t domains = 0;  // NVLink domains that the widest group of the kind spans
   bool reachable = true;      // false: bytes on a bundle without capacity; times are infinite
+  AssumedAlgorithm algorithm = AssumedAlgorithm::none;
 };
 
 struct PlacementCost {
   std::array<GroupCost, kCommGroups> groups;
   double total_us = 0;  // of all groups, one after the other
+  // What it takes of the uplinks of leaves and pods and of long-haul links, which other jobs share: the time that its
+  // bytes take on each, times the GPUs behind it, so that scarce uplinks count more.
+  double uplink_gpu_us = 0;
+  double unevenness_us = 0;  // root of the sum of squares of the times of all bundles: tells equal maxima apart
   [[nodiscard]] const GroupCost& of(CommGroup group) const { return groups[static_cast<std::size_t>(group)]; }
 };
 
@@ -99,6 +105,8 @@ class PlacementCostModel {
   std::vector<std::uint32_t> slot_count_;
   std::vector<std::uint32_t> cut_checked_;  // by unit: the last cut_stamp_ at which a sender of it was looked at
   std::uint32_t cut_stamp_ = 0;
+  double uplink_gpu_us_ = 0, squares_ = 0;  // of all groups
+  bool in_network_ = false;                 // the switches of the network reduce for some group of the kind
   double far_us_ = 0;  // what a call waits for long-haul links: of the group of the kind that waits longest
 };
 

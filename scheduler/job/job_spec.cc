@@ -98,6 +98,13 @@ Result<void> check_names(const JobSpec& spec) {
         Named{&spec.external.scheduler, "/external/scheduler"}, Named{&spec.external.id, "/external/id"}}) {
     if (auto checked = check_name(*name, at, true); !checked) return checked;
   }
+  const std::string& step = spec.external.step;
+  if (!step.empty() && step != "observe" && step != "order" && step != "place") {
+    return invalid("a step of control is observe, order or place", "/external/step");
+  }
+  if (spec.external.advice.size() > ExternalId::kMaxAdviceBytes) {
+    return invalid("advice is at most " + std::to_string(ExternalId::kMaxAdviceBytes) + " bytes", "/external/advice");
+  }
   if (spec.bandwidth) {
     if (auto checked = check_name(spec.bandwidth->qos_class, "/bandwidth/qosClass", true); !checked) return checked;
   }
@@ -268,7 +275,9 @@ Result<Parallelism> plain_parallelism(std::uint64_t gpus) {
   return parallelism;
 }
 
-Result<void> check_job_spec(const JobSpec& spec) {
+namespace {
+
+Result<void> check_one_shape(const JobSpec& spec) {
   if (auto checked = check_parallelism(spec.parallelism); !checked) return checked;
   if (auto checked = check_gpus_per_node(spec); !checked) return checked;
   if (auto checked = check_names(spec); !checked) return checked;
@@ -284,6 +293,45 @@ Result<void> check_job_spec(const JobSpec& spec) {
     return invalid("must be at most ten years", "/minRuntime");
   }
   return {};
+}
+
+bool differ_in_data_alone(Parallelism a, const Parallelism& b) {
+  a.data = b.data;
+  return a == b;
+}
+
+Result<void> check_shapes(const JobSpec& spec) {
+  if (spec.shapes.empty()) return {};
+  if (spec.shapes.size() > JobSpec::kMaxShapes) {
+    return invalid("a job has at most " + std::to_string(JobSpec::kMaxShapes) + " shapes, its parallelism among them",
+                   "/shapes", "list those that matter");
+  }
+  JobSpec one = spec;
+  one.shapes.clear();
+  for (std::size_t i = 0; i < spec.shapes.size(); ++i) {
+    const std::string at = "/shapes/" + std::to_string(i);
+    one.parallelism = spec.shapes[i];
+    if (auto checked = check_one_shape(one); !checked) {
+      Error error = checked.error();
+      constexpr std::string_view kOwn = "/parallelism";
+      if (error.location.starts_with(kOwn)) error.location = at + error.location.substr(kOwn.size());
+      error.message = "in the shape at " + at + ": " + error.message;
+      return std::unexpected(std::move(error));
+    }
+    // The bytes and the computation of a rank change with tensor, context, expert and pipeline parallelism.
+    if (!spec.model && !differ_in_data_alone(spec.shapes[i], spec.parallelism)) {
+      return invalid("shapes that differ in more than data are compared by the job's model, which is not given", at,
+                     "give \"model\", or change data alone");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_job_spec(const JobSpec& spec) {
+  if (auto checked = check_one_shape(spec); !checked) return checked;
+  return check_shapes(spec);
 }
 
 }  // namespace railweave::scheduler

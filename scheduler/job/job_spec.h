@@ -80,7 +80,11 @@ struct SpreadLimit {
 
 // Of the scheduler that a job came from: "slurm", "48213_7".
 struct ExternalId {
+  static constexpr std::size_t kMaxAdviceBytes = 1000;
+
   std::string scheduler, id;
+  std::string step;    // what that scheduler lets Railweave decide: "observe", "order", "place"; "": it does not say
+  std::string advice;  // where Railweave would have placed it, and what that would have gained; in words
   friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 
@@ -91,6 +95,7 @@ struct JobSpec {
   static constexpr std::size_t kMaxExcludeNodes = 4096;
   static constexpr std::size_t kMaxSelectors = 32;
   static constexpr std::size_t kMaxSlices = 6;
+  static constexpr std::size_t kMaxShapes = 17;
   static constexpr std::uint32_t kMaxSparesPerDomain = 1024;
   static constexpr std::int64_t kMaxDurationS = 10LL * 366 * 24 * 3600;
 
@@ -98,6 +103,9 @@ struct JobSpec {
   std::string tenant;
   std::string priority = "normal";
   Parallelism parallelism;
+  // The shapes that it may run in, `parallelism` among them: it takes the one that is best of those that fit when it
+  // starts, which `parallelism` then is (alternative_shapes.h). Empty: that one alone.
+  std::vector<Parallelism> shapes;
   std::optional<std::uint32_t> gpus_per_node;  // exact number of GPUs on each node used; none: as many as fit
 
   // How near the ranks of one piece of the job are to be:
@@ -144,7 +152,8 @@ Result<Parallelism> plain_parallelism(std::uint64_t gpus);
 
 // Rules that hold on any fabric: factors of at least 1, at most kMaxRanks ranks, gpus_per_node that divides the job and
 // is a multiple or a divisor of TP, names in printable UTF-8 and bounded, preferred levels no farther than required
-// ones, slices that nest, traffic that is finite. check_model() (scheduler/collective) checks models.
+// ones, slices that nest, traffic that is finite; all that for each of its shapes. check_model() (scheduler/collective)
+// checks models.
 // Errors are of kind invalid with code "jobs.invalid", location a JSON pointer into the request
 // ("/parallelism/tensor").
 Result<void> check_job_spec(const JobSpec& spec);

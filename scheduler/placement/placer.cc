@@ -1,13 +1,16 @@
 #include "scheduler/placement/placer.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/explain/explain.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
+#include "scheduler/placement/score/job_traffic.h"
 
 namespace railweave::scheduler {
 
@@ -39,7 +42,10 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   const std::span<const unsigned> models = models_of(spec);
   PlacementResult result = models.size() == 1 ? place_on(spec, models.front(), with_alternatives, excluded)
                                               : place_on_one_model(spec, models, with_alternatives, excluded);
-  if (result.outcome == Outcome::placed) add_models(result.placement, warnings);
+  if (result.outcome == Outcome::placed) {
+    add_models(result.placement, warnings);
+    add_reduction(spec, result.placement, warnings);
+  }
   if (spec.across_sites && fabric_->whole() != nullptr) see_to_sites(spec, result);
   result.warnings = std::move(warnings);
   return result;
@@ -81,6 +87,21 @@ bool Placer::Impl::fits(const JobSpec& spec) {
       models_of(spec), [&](unsigned model) { return search_.fits(spec, tree_, filters_of(spec, model).allowed); });
 }
 
+bool Placer::Impl::fits_joined(const JobSpec& spec) {
+  if (!check_job_spec(spec) || (spec.model && !check_model(*spec.model, spec.parallelism))) return false;
+  std::vector<std::string> warnings;
+  PlacementTransaction exclusion(tree_, fabric_->topology());
+  for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  return std::ranges::any_of(models_of(spec), [&](unsigned model) {
+    const Claims claims(search_, tree_, spec, filters_of(spec, model).allowed);
+    auto found = search_.find(spec, tree_, claims.filter());
+    if (!found || !*found) return false;
+    scorer_.set_job(spec, generation_on(spec, model));
+    const std::vector<Candidate> only{{.found = std::move(**found)}};
+    return has_path(choose(spec, claims, only, nullptr));
+  });
+}
+
 PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                      std::vector<HostId> excluded) {
   if (!empty_) empty_.emplace(fabric_->hierarchy_ptr());
@@ -88,6 +109,24 @@ PlacementResult Placer::Impl::refuse(const JobSpec& spec, const JobSearch::Filte
   for (const HostId host : excluded) exclusion.set_available(host, false);
   return explain(*fabric_, search_,
                  {.spec = &spec, .filter = filter, .excluded = std::move(excluded), .now = &tree_, .empty = &*empty_});
+}
+
+std::vector<Counterfactual> Placer::Impl::changes(const JobSpec& spec, const GpuLimits& limits) {
+  if (!check_job_spec(spec) || (spec.model && !check_model(*spec.model, spec.parallelism))) return {};
+  if (!empty_) empty_.emplace(fabric_->hierarchy_ptr());
+  std::vector<std::string> warnings;
+  ChangeQuestion question{.spec = &spec, .filters = {}, .any_model = {}, .excluded = excluded_by(spec, warnings)};
+  question.now = &tree_;
+  question.empty = &*empty_;
+  question.limits = limits;
+  PlacementTransaction now(tree_, fabric_->topology()), empty(*empty_, fabric_->topology());
+  for (const HostId host : question.excluded) {
+    now.set_available(host, false);
+    empty.set_available(host, false);
+  }
+  for (const unsigned model : models_of(spec)) question.filters.push_back(filters_of(spec, model).allowed);
+  question.any_model = filters_of(spec, NodeFilters::kAnyModel).allowed;
+  return counterfactuals(*fabric_, search_, question);
 }
 
 std::vector<HostId> Placer::Impl::excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const {
@@ -123,13 +162,31 @@ void Placer::set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps
   impl_->set_residual(std::move(bundle_mbps));
 }
 void Placer::set_parts(std::shared_ptr<const NetworkParts> parts) { impl_->set_parts(std::move(parts)); }
+std::optional<double> Placer::period_us(const JobSpec& spec, const Placement& placement) {
+  if (!placement.predicted || !placement.predicted->reachable) return std::nullopt;
+  return scheduler::period_us(spec, *placement.predicted);
+}
 Prediction Placer::predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
   return impl_->predict(spec, gpu_of_rank);
 }
-PlacementResult Placer::place(const JobSpec& spec) { return impl_->place(spec, false); }
+PlacementResult Placer::place(const JobSpec& spec) {
+  PlacementResult result = impl_->place(spec, false);
+  // Refused before any search, for what the job says; or for its links, of which changes() knows nothing.
+  static constexpr std::array<std::string_view, 3> kNotForGpus{"jobs.invalid", "jobs.unknownLevel", "jobs.unreachable"};
+  if (result.outcome != Outcome::placed &&
+      std::ranges::find(kNotForGpus, result.explanation.code) == kNotForGpus.end()) {
+    result.explanation.counterfactuals = impl_->changes(spec, {});
+  }
+  return result;
+}
+PlacementResult Placer::place_or_say_why(const JobSpec& spec) { return impl_->place(spec, false); }
+std::vector<Counterfactual> Placer::changes(const JobSpec& spec, const GpuLimits& limits) {
+  return impl_->changes(spec, limits);
+}
 PlacementResult Placer::place_with_alternatives(const JobSpec& spec) { return impl_->place(spec, true); }
 std::optional<Placement> Placer::try_place(const JobSpec& spec) { return impl_->try_place(spec); }
 bool Placer::fits(const JobSpec& spec) { return impl_->fits(spec); }
+bool Placer::fits_joined(const JobSpec& spec) { return impl_->fits_joined(spec); }
 std::uint64_t Placer::scored() const { return impl_->scored(); }
 PlacementTree& Placer::tree() { return impl_->tree(); }
 

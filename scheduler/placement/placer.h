@@ -7,8 +7,8 @@
 //   PlacementResult result = placer.place(spec);   // changes nothing
 //
 // Method: a few candidates (candidates.h), BestFit's own choice first, scored by the predicted communication time on
-// the residual capacities of links (scorer.h); among those within 1% of the best, the one in the fewest leaf groups,
-// then pods, then the one that loses the fewest GPUs to later jobs; among equals the first. With
+// the residual capacities of links (scorer.h); among those within 1% of the best, the one that takes least of the
+// uplinks of leaves and pods, then the one that loses the fewest GPUs to later jobs; among equals the first. With
 // PlacementPolicy::best_fit the first choice alone, unscored: BestFit of Kueue's topology-aware scheduling (KEP-2724)
 // made sublinear, on nested groups instead of pods; see best_fit.h.
 //
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "scheduler/job/job_spec.h"
+#include "scheduler/placement/explain/counterfactuals.h"
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/placement/fit/placement_fabric.h"
@@ -56,13 +57,24 @@ class Placer {
   void set_parts(std::shared_ptr<const NetworkParts> parts);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
-  // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid").
+  // The time of a predicted placement by which a job is faster or slower: of a step, where the job states a model or
+  // states nothing and one is assumed; else of its communication. None: nothing is predicted, or it has no path.
+  [[nodiscard]] static std::optional<double> period_us(const JobSpec& spec, const Placement& placement);
+  // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid"). What refuses it is
+  // explained, with changes().
   [[nodiscard]] PlacementResult place(const JobSpec& spec);
+  // ... explained without changes(), which cost as much as many placements.
+  [[nodiscard]] PlacementResult place_or_say_why(const JobSpec& spec);
+  // Changes of the job or of the fabric after which there would be GPUs for it (explain/counterfactuals.h).
+  [[nodiscard]] std::vector<Counterfactual> changes(const JobSpec& spec, const GpuLimits& limits = {});
   // The same placement without an explanation: for callers that try many jobs.
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
   // Only whether GPUs are there for it; whether links join them is left out. Taking GPUs never makes a job fit that did not.
   [[nodiscard]] bool fits(const JobSpec& spec);
-  // place(), with predictions for the other candidates and for wider levels than the required ones.
+  // Whether it fits, and links join its ranks where BestFit puts them: then place() has a place for it. False: place() may
+  // still find one. One layout instead of several that are compared.
+  [[nodiscard]] bool fits_joined(const JobSpec& spec);
+  // place_or_say_why(), with predictions for the other candidates and for wider levels than the required ones.
   [[nodiscard]] PlacementResult place_with_alternatives(const JobSpec& spec);
   // Candidates scored since construction.
   [[nodiscard]] std::uint64_t scored() const;

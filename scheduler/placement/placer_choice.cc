@@ -41,7 +41,6 @@ void Placer::Impl::score(const Claims& claims, bool compared, Layout& layout) {
   layout.lost_gpus = 0;
   if (compared) {
     layout.lost_gpus = scorer_.lost_gpus(*on_, layout.shares);
-    layout.used = layouts_.groups_used(layout.shares);
     // GPUs that the job would hold idle are lost to other jobs, too.
     if (claims.any()) layout.lost_gpus += static_cast<double>(claims.idle_gpus(*fabric_, layout.gpu_of_rank).size());
   }
@@ -52,15 +51,31 @@ PlacementCost Placer::Impl::cost_alone(const Layout& layout) {
   return scorer_.alone(layout.gpu_of_rank) ? layout.cost : scorer_.cost_alone(layout.gpu_of_rank);
 }
 
+// The GPUs of the best with the stages of a replica side by side, or the replicas of a stage, whichever it is not.
+void Placer::Impl::reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen) {
+  constexpr std::uint64_t kMostRanks = 256;  // of larger jobs a score costs as much as all else
+  if (rank_count(spec.parallelism) > kMostRanks) return;
+  Candidate other = chosen;
+  if (!other_order(spec, other)) return;
+  layouts_.lay_out(spec.parallelism, other, search_.best_fit(), *on_, trial_);
+  if (!is_new_layout(trial_.gpu_of_rank)) return;
+  score(claims, true, trial_);
+  choice_.offer(trial_);
+}
+
 void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
   Layout& best = choice_.best();
-  if (!refinement_.applies(spec, best.gpu_of_rank, best.cost)) return;
+  const std::uint32_t block = chosen.found.shape.fit.block;
+  // Ranks of a block follow each other unless expert groups are inside context groups.
+  if (chosen.found.shape.expert_inside && spec.parallelism.context > 1) return;
+  if (!refinement_.applies(spec, block, *on_, best.gpu_of_rank, best.cost)) return;
   const unsigned farthest = std::min(chosen.found.shape.max_level, fabric_->hierarchy().top(false));
   const Refinement::Start start{.spec = &spec,
                                 .tree = on_,
                                 .filter = filter,
                                 .level = std::max(farthest, chosen.found.fit.level),
-                                .inside = best.shares.front().leaf};
+                                .inside = best.shares.front().leaf,
+                                .block = block};
   refinement_.improve(start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
 }
 
@@ -92,8 +107,9 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
     if (alternatives != nullptr) scored.push_back({&candidate, trial_.cost, cost_alone(trial_), trial_.gpu_of_rank});
     if (choice_.offer(trial_)) chosen = &candidate;
   }
-  // 2. Small jobs are refined block by block.
+  // 2. The best once more in the other order of its pieces, then small jobs block by block.
   const JobShape& shape = chosen->found.shape;
+  if (list.size() > 1) reorder(spec, claims, *chosen);
   refine(spec, *chosen, list.front().found.shape.fit.filter.get());
   // 3. Predictions and the answer.
   const Prediction beside = scorer_.prediction(choice_.best().cost);
@@ -110,7 +126,7 @@ void Placer::Impl::add_scored(std::span<const ScoredCandidate> scored, const Can
                               std::vector<Alternative>& alternatives) const {
   for (const auto& [candidate, shared, alone, gpu_of_rank] : scored) {
     if (candidate == chosen) continue;
-    Alternative other = alternative(text_of(candidate->change, fabric_->hierarchy(), candidate->found), alone, shared);
+    Alternative other = alternative(text_of(*candidate, fabric_->hierarchy()), alone, shared);
     other.gpu_of_rank = gpu_of_rank;
     const auto known = std::ranges::find(alternatives, other.change, &Alternative::change);
     if (known == alternatives.end()) {

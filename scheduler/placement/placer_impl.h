@@ -55,6 +55,8 @@ class Placer::Impl {
   [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
   [[nodiscard]] bool fits(const JobSpec& spec);
+  [[nodiscard]] bool fits_joined(const JobSpec& spec);
+  [[nodiscard]] std::vector<Counterfactual> changes(const JobSpec& spec, const GpuLimits& limits);
 
  private:
   struct ScoredCandidate {
@@ -74,6 +76,7 @@ class Placer::Impl {
   [[nodiscard]] PlacementResult refuse_path(const JobSpec& spec, unsigned model, const Placement& placement);
   void see_to_sites(const JobSpec& spec, PlacementResult& result);
   void add_models(const Placement& placement, std::vector<std::string>& warnings) const;
+  void add_reduction(const JobSpec& spec, const Placement& placement, std::vector<std::string>& warnings) const;
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
                                        std::vector<fabric::HostId> excluded);
   Result<std::vector<Candidate>> candidates_of(const JobSpec& spec, unsigned model, const Claims& claims,
@@ -83,6 +86,7 @@ class Placer::Impl {
   [[nodiscard]] bool is_new_layout(std::span<const fabric::GpuId> gpu_of_rank);
   void score(const Claims& claims, bool compared, Layout& layout);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
+  void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
   void refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter);
   [[nodiscard]] Placement placement_of_best(const JobSpec& spec, const Claims& claims, const JobShape& shape);
   [[nodiscard]] Placement choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,

@@ -94,14 +94,9 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
   JobSpec mixed = spec;
   mixed.mixed_gpus = true;
   const JobSearch::Filter any = filters_of(mixed, NodeFilters::kAnyModel).allowed;
-  const bool placed_mixed = search_.fits(mixed, tree_, any);
-  if (placed_mixed)
-    best->explanation.counterfactuals.push_back({"GPUs of several models (mixedGpus)", Outcome::placed});
-  PlacementResult whole;
-  if (!placed_mixed) whole = refuse(mixed, any, excluded);
-  if (!placed_mixed && whole.outcome == Outcome::never) {  // not for its models
-    whole.explanation.counterfactuals = std::move(best->explanation.counterfactuals);
-    return whole;
+  if (!search_.fits(mixed, tree_, any)) {
+    PlacementResult whole = refuse(mixed, any, excluded);
+    if (whole.outcome == Outcome::never) return whole;  // not for its models
   }
   best->explanation.message = "on " + (name.empty() ? "GPUs of an unknown model" : name + " GPUs") +
                               " alone (a job does not mix models unless it says so): " + best->explanation.message;
@@ -121,6 +116,23 @@ void Placer::Impl::add_models(const Placement& placement, std::vector<std::strin
   }
   warnings.push_back(text + "; it is predicted as on " + std::string(generation_of(*fabric_, *used.begin()).name) +
                      ", the slowest");
+}
+
+// A job that asks for reduction in switches, which the network of its GPUs does not have, is predicted as rings.
+void Placer::Impl::add_reduction(const JobSpec& spec, const Placement& placement,
+                                 std::vector<std::string>& warnings) const {
+  const TrafficSpec traffic = traffic_of_job(spec).traffic;
+  const auto asks = [](const GroupTraffic& group) {
+    return group.bytes > 0 && group.exchange == GradientExchange::in_network;
+  };
+  if (placement.domains_used < 2 || !(asks(traffic.data) || asks(traffic.expert_data))) return;
+  const auto without = std::ranges::count_if(placement.gpu_of_rank,
+                                             [&](fabric::GpuId gpu) { return !fabric_->bundles().place(gpu).reduces; });
+  if (without == 0) return;
+  const bool all = static_cast<std::size_t>(without) == placement.gpu_of_rank.size();
+  warnings.push_back("no switch that " + (all ? std::string("its GPUs") : std::to_string(without) + " of its GPUs") +
+                     " can reach has an aggregation node: gradients are predicted as rings between NVLink domains, "
+                     "not reduced in the network");
 }
 
 // Whether what talks to each other is joined by links that are up. A fabric that knows no adapters says nothing of it.

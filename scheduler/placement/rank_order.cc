@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "fabric/base/draws.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/search/layout.h"
 
@@ -146,12 +147,9 @@ RankOrder rank_order(Placer& placer, const Allocations& allocations, const JobSp
   search.try_from(sorted);
   search.try_from(present);
   if (sorted.size() <= kSmallJob) {
-    std::uint64_t drawn = sorted.size();
+    Draws draws(sorted.size());
     for (unsigned i = 0; i < kRandomStarts; ++i) {
-      for (std::size_t left = sorted.size(); left > 1; --left) {
-        drawn = drawn * 6364136223846793005U + 1442695040888963407U;  // Knuth's linear congruence
-        std::swap(sorted[left - 1], sorted[(drawn >> 33U) % left]);
-      }
+      for (std::size_t left = sorted.size(); left > 1; --left) std::swap(sorted[left - 1], sorted[draws.below(left)]);
       search.try_from(sorted);
     }
   }

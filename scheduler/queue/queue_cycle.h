@@ -22,7 +22,7 @@ namespace railweave::scheduler {
 
 class QueueCycle {
  public:
-  explicit QueueCycle(PlacementFabricPtr fabric);
+  explicit QueueCycle(const PlacementFabricPtr& fabric);
   ~QueueCycle();
   QueueCycle(QueueCycle&&) noexcept;
   QueueCycle& operator=(QueueCycle&&) noexcept;

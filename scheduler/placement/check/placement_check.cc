@@ -212,7 +212,7 @@ class Check {
         }
       }
     }
-    if (!spec_.spread_stages || p.pipeline <= 1) return;
+    if (!spec_.spread_stages) return;
     const LevelKind kind = *spec_.spread_stages;
     std::map<Part, std::uint32_t> stage_of_group;
     for (std::uint64_t rank = 0; rank < map_.gpu_of_rank.size(); ++rank) {

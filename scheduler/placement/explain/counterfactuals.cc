@@ -1,6 +1,8 @@
 #include "scheduler/placement/explain/counterfactuals.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,13 +19,14 @@ using fabric::LevelKind;
 
 class Trial {
  public:
-  Trial(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal)
-      : fabric_(fabric), search_(search), refusal_(refusal) {}
+  Trial(const PlacementFabric& fabric, JobSearch& search, const ChangeQuestion& question)
+      : fabric_(fabric), search_(search), refusal_(question) {}
 
   void fewer(std::string_view name, std::uint32_t Parallelism::* factor);
   void farther(std::string_view name, LevelRequest JobSpec::* group);
   void across_sites();
   void without_gpus_per_node();
+  void of_several_models();
   void with_less_beside();
   void with_excluded_hosts();
   void with_unavailable_hosts();
@@ -32,22 +35,34 @@ class Trial {
  private:
   [[nodiscard]] Outcome outcome_of(const JobSpec& spec) {
     if (!check_job_spec(spec)) return Outcome::never;
-    if (search_.fits(spec, *refusal_.now, refusal_.filter)) return Outcome::placed;
-    return search_.fits(spec, *refusal_.empty, refusal_.filter) ? Outcome::not_now : Outcome::never;
+    const std::uint64_t gpus = rank_count(spec.parallelism);
+    if (gpus <= refusal_.limits.now && fits(spec, *refusal_.now)) return Outcome::placed;
+    return gpus <= refusal_.limits.ever && fits(spec, *refusal_.empty) ? Outcome::not_now : Outcome::never;
+  }
+  // On GPUs of some model.
+  [[nodiscard]] bool fits(const JobSpec& spec, PlacementTree& tree) {
+    if (spec.mixed_gpus) return search_.fits(spec, tree, refusal_.any_model);
+    return std::ranges::any_of(refusal_.filters, [&](const auto& filter) { return search_.fits(spec, tree, filter); });
   }
   // Adds the change if it improves the outcome.
-  void add(std::string change, Outcome outcome) {
-    if (outcome != Outcome::never && !(outcome == Outcome::not_now && fits_empty())) {
-      found_.push_back({std::move(change), outcome});
-    }
+  void add(std::string change, Outcome outcome, const JobSpec& request) {
+    if (outcome == Outcome::never || (outcome == Outcome::not_now && fits_empty())) return;
+    found_.push_back({std::move(change), outcome, std::make_shared<const JobSpec>(request)});
+  }
+  void add_returned(std::string change, std::span<const HostId> hosts, bool links_return) {
+    found_.push_back({std::move(change), Outcome::placed, nullptr, {hosts.begin(), hosts.end()}, links_return});
   }
   bool fits_with(std::span<const HostId> hosts);
   std::string sites_of(const JobSpec& spec, PlacementTree& tree);
-  bool fits_empty() { return search_.fits(*refusal_.spec, *refusal_.empty, refusal_.filter); }
+  bool fits_empty() {
+    if (!fits_empty_) fits_empty_ = outcome_of(*refusal_.spec) != Outcome::never;
+    return *fits_empty_;
+  }
 
   const PlacementFabric& fabric_;
   JobSearch& search_;
-  const Refusal& refusal_;
+  const ChangeQuestion& refusal_;
+  std::optional<bool> fits_empty_;
   std::vector<Counterfactual> found_;
 };
 
@@ -71,7 +86,7 @@ void Trial::fewer(std::string_view name, std::uint32_t Parallelism::* factor) {
       const bool over_data = p.experts_over_data && factor == &Parallelism::data;
       return std::to_string(over_data ? std::uint64_t{value} * p.expert : value);
     };
-    add(std::string(name) + " " + counted(asked) + " -> " + counted(fits), outcome_of(spec));
+    add(std::string(name) + " " + counted(asked) + " -> " + counted(fits), outcome_of(spec), spec);
     return;
   }
 }
@@ -90,7 +105,7 @@ void Trial::farther(std::string_view name, LevelRequest JobSpec::* group) {
     if (outcome == Outcome::never) continue;
     add(std::string(name) + " within one " + std::string(to_string(hierarchy.kind(level))) + " instead of one " +
             std::string(to_string(*required)),
-        outcome);
+        outcome, spec);
     if (outcome == Outcome::placed) return;
   }
 }
@@ -102,12 +117,15 @@ void Trial::across_sites() {
   const Outcome outcome = outcome_of(spec);
   if (outcome == Outcome::never) return;
   PlacementTree& tree = outcome == Outcome::placed ? *refusal_.now : *refusal_.empty;
-  add("across sites " + sites_of(spec, tree) + " (acrossSites)", outcome);
+  add("across sites " + sites_of(spec, tree) + " (acrossSites)", outcome, spec);
 }
 
 // "east and west": where the job would go.
 std::string Trial::sites_of(const JobSpec& spec, PlacementTree& tree) {
-  const Claims claims(search_, tree, spec, refusal_.filter);
+  const auto fitting =
+      std::ranges::find_if(refusal_.filters, [&](const auto& filter) { return search_.fits(spec, tree, filter); });
+  if (fitting == refusal_.filters.end()) return "";
+  const Claims claims(search_, tree, spec, *fitting);
   const auto found = search_.find(spec, tree, claims.filter());
   if (!found || !*found) return "";
   const JobShape& shape = (*found)->shape;
@@ -129,14 +147,21 @@ void Trial::without_gpus_per_node() {
   if (!refusal_.spec->gpus_per_node) return;
   JobSpec spec = *refusal_.spec;
   spec.gpus_per_node.reset();
-  add("without gpusPerNode", outcome_of(spec));
+  add("without gpusPerNode", outcome_of(spec), spec);
+}
+
+void Trial::of_several_models() {
+  if (refusal_.filters.size() < 2) return;
+  JobSpec spec = *refusal_.spec;
+  spec.mixed_gpus = true;
+  add("GPUs of several models (mixedGpus)", outcome_of(spec), spec);
 }
 
 void Trial::with_less_beside() {
   JobSpec spec = *refusal_.spec;
   if (spec.exclusive) {
     spec.exclusive.reset();
-    add("without exclusive " + std::string(to_string(*refusal_.spec->exclusive)), outcome_of(spec));
+    add("without exclusive " + std::string(to_string(*refusal_.spec->exclusive)), outcome_of(spec), spec);
     spec.exclusive = refusal_.spec->exclusive;
   }
   if (const std::uint32_t asked = spec.spares_per_domain; asked > 0) {
@@ -148,12 +173,12 @@ void Trial::with_less_beside() {
       (outcome_of(spec) == Outcome::placed ? fits : fails) = spec.spares_per_domain;
     }
     spec.spares_per_domain = fits;
-    add("sparesPerDomain " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec));
+    add("sparesPerDomain " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec), spec);
     spec.spares_per_domain = asked;
   }
   if (spec.spread) {
     spec.spread.reset();
-    add("without spread", outcome_of(spec));
+    add("without spread", outcome_of(spec), spec);
   }
 }
 
@@ -165,15 +190,17 @@ void Trial::with_excluded_hosts() {
     now.set_available(host, true);
     empty.set_available(host, true);
   }
-  add("without excludeNodes", outcome_of(*refusal_.spec));
+  JobSpec spec = *refusal_.spec;
+  spec.exclude_nodes.clear();
+  add("without excludeNodes", outcome_of(spec), spec);
 }
 
 // Whether it is placed with these hosts available, too.
 bool Trial::fits_with(std::span<const HostId> hosts) {
-  if (hosts.empty()) return false;
+  if (hosts.empty() || rank_count(refusal_.spec->parallelism) > refusal_.limits.now) return false;
   PlacementTransaction now(*refusal_.now, fabric_.topology());
   for (const HostId host : hosts) now.set_available(host, true);
-  return search_.fits(*refusal_.spec, *refusal_.now, refusal_.filter);
+  return fits(*refusal_.spec, *refusal_.now);
 }
 
 void Trial::with_unavailable_hosts() {
@@ -182,30 +209,38 @@ void Trial::with_unavailable_hosts() {
   for (const HostId host : fabric_.topology().hosts()) {
     const HostAllocation& allocation = refusal_.now->allocation(host);
     if (!allocation.unavailable || std::ranges::binary_search(refusal_.excluded, host)) continue;
-    (allocation.short_of_link ? cut_off : drained).push_back(host);
+    (allocation.short_of_link || allocation.cut_off ? cut_off : drained).push_back(host);
   }
+  if (fits(*refusal_.spec, *refusal_.now)) return;  // it is not GPUs that it lacks
   const auto count = [](std::size_t nodes, std::string_view what) {
     return std::to_string(nodes) + std::string(what) + (nodes == 1 ? " node" : " nodes");
   };
   // One link is repaired sooner than many.
   for (std::size_t i = 0; i < std::min(cut_off.size(), kTriedAlone); ++i) {
     if (!fits_with(std::span(cut_off).subspan(i, 1))) continue;
-    return add("after the link of " + std::string(fabric_.topology().name(cut_off[i])) + " returns", Outcome::placed);
+    const std::string name(fabric_.topology().name(cut_off[i]));
+    const bool is_apart = refusal_.now->allocation(cut_off[i]).cut_off;
+    return add_returned(is_apart ? "after the links that join " + name + " to the rest return"
+                                 : "after the link of " + name + " returns",
+                        std::span(cut_off).subspan(i, 1), true);
   }
-  if (fits_with(cut_off)) return add("after the links of " + count(cut_off.size(), "") + " return", Outcome::placed);
-  if (fits_with(drained)) return add("with " + count(drained.size(), " drained") + " back", Outcome::placed);
+  if (fits_with(cut_off))
+    return add_returned("after the links of " + count(cut_off.size(), "") + " return", cut_off, true);
+  if (fits_with(drained)) return add_returned("with " + count(drained.size(), " drained") + " back", drained, false);
   if (cut_off.empty() || drained.empty()) return;
   const std::size_t links = cut_off.size();
   cut_off.insert(cut_off.end(), drained.begin(), drained.end());
   if (!fits_with(cut_off)) return;
-  add("with " + count(drained.size(), " drained") + " back and after the links of " + count(links, "") + " return",
-      Outcome::placed);
+  add_returned(
+      "with " + count(drained.size(), " drained") + " back and after the links of " + count(links, "") + " return",
+      cut_off, true);
 }
 
 }  // namespace
 
-std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSearch& search, const Refusal& refusal) {
-  Trial trial(fabric, search, refusal);
+std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSearch& search,
+                                            const ChangeQuestion& question) {
+  Trial trial(fabric, search, question);
   trial.fewer("pipeline", &Parallelism::pipeline);
   trial.fewer("data", &Parallelism::data);
   trial.farther("context", &JobSpec::context);
@@ -214,6 +249,7 @@ std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSe
   trial.farther("job", &JobSpec::job);
   trial.across_sites();
   trial.without_gpus_per_node();
+  trial.of_several_models();
   trial.with_less_beside();
   trial.with_excluded_hosts();
   trial.with_unavailable_hosts();

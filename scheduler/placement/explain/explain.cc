@@ -6,7 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "scheduler/placement/explain/counterfactuals.h"
 #include "scheduler/placement/fit/fit_index.h"
 #include "scheduler/placement/search/claims.h"
 
@@ -163,8 +162,8 @@ void Account::list_excluded(Explanation& why) {
       count("excludedByJob", host);
     else if (!allowed(refusal_.filter, first))
       count(named.empty() || named.contains(topology.name(host)) ? "labelsDiffer" : "notNamedByJob", host);
-    else if (refusal_.now->allocation(host).unavailable)
-      count(refusal_.now->allocation(host).short_of_link ? "linkDown" : "drained", host);
+    else if (const HostAllocation& now = refusal_.now->allocation(host); now.unavailable)
+      count(now.cut_off ? "cutOff" : (now.short_of_link ? "linkDown" : "drained"), host);
     else if (shape_.fit.nvlink && !nvlink)
       count("noNvlinkDomain", host);
     else if (!allowed(shape_.fit.filter, first))
@@ -265,7 +264,6 @@ PlacementResult explain(const PlacementFabric& fabric, JobSearch& search, const 
         Account(fabric, search, refusal, std::move(*shape), std::move(fit_empty), free_gpus).write(result.outcome);
   }
   name_absent_labels(fabric, *refusal.spec, result);
-  result.explanation.counterfactuals = counterfactuals(fabric, search, refusal);
   return result;
 }
 

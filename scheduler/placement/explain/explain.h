@@ -1,4 +1,5 @@
-// Why a job does not fit, and what would help. Only asked on refusal, so it may look at every host.
+// Why a job does not fit; what would help is said by counterfactuals.h. Only asked on refusal, so it may look at every
+// host.
 #pragma once
 
 #include <string>

@@ -11,8 +11,9 @@ namespace railweave::scheduler {
 
 struct HostAllocation {
   std::uint64_t used = 0;      // bit i: local GPU i belongs to a job
-  bool unavailable = false;    // drained, or missing a link: running jobs stay, no new ones come
+  bool unavailable = false;    // drained, missing a link or cut off: running jobs stay, no new ones come
   bool short_of_link = false;  // and it is for a link that is down or a GPU without any cable
+  bool cut_off = false;        // and it is because no links in use join what its own cables lead to with the rest
   std::uint64_t closed = 0;    // bit i: local GPU i is drained: a job that has it stays, no new one gets it
   friend bool operator==(const HostAllocation&, const HostAllocation&) = default;
 };

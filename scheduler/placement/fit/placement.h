@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fabric/base/enum_text.h"
+#include "fabric/base/message.h"
 #include "fabric/topology/ids.h"
 #include "fabric/topology/locality.h"
+#include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/prediction.h"
 
 namespace railweave::scheduler {
@@ -63,12 +66,16 @@ struct Exclusion {
 struct Counterfactual {
   std::string change;  // "pipeline 4 -> 3"
   Outcome outcome = Outcome::never;
+  std::shared_ptr<const JobSpec> request = nullptr;  // the job with that change; null: the fabric would change
+  std::vector<fabric::HostId> returned = {};         // then these nodes would be back
+  bool links_return = false;                         // ... and links of theirs
 };
 
 struct Explanation {
   std::string
       code;  // "jobs.noCapacityAtLevel", "jobs.neverFits", "jobs.unknownLevel", "jobs.unreachable", "jobs.unknownLabel", "jobs.invalid"
   std::string message;                                // for people
+  Message more = {};                                  // what others have to do with it, after the message
   fabric::LevelKind level = fabric::LevelKind::node;  // where it failed
   std::uint64_t blocks_needed = 0;
   std::uint64_t blocks_fit = 0;
@@ -79,6 +86,23 @@ struct Explanation {
   std::vector<LevelFit> levels;
   std::vector<Exclusion> excluded;
   std::vector<Counterfactual> counterfactuals;
+
+  [[nodiscard]] Message whole() const {
+    Message said(message);
+    said += more;
+    return said;
+  }
+};
+
+// What would become of a job in one of its shapes.
+struct ShapeAnswer {
+  Parallelism parallelism;
+  Outcome outcome = Outcome::never;
+  bool taken = false;  // the shape that the answer is about
+  // Where it is placed, and something is predicted.
+  std::optional<double> step_us, communication_us, unit_of_work_us;
+  std::string code;  // of a refusal
+  Message reason;
 };
 
 struct PlacementResult {
@@ -86,6 +110,7 @@ struct PlacementResult {
   Placement placement;                    // when placed
   Explanation explanation;                // otherwise
   std::vector<Alternative> alternatives;  // if requested
+  std::vector<ShapeAnswer> shapes;        // of a job with several, in the order of the request
   std::vector<std::string> warnings;      // "excluded node 'dgx-9' is not in the fabric"
 };
 

@@ -43,7 +43,7 @@ void PlacementTransaction::set_available(fabric::HostId host, bool available) {
   undo_.push_back({host, was});
   HostAllocation now = was;
   now.unavailable = !available;
-  now.short_of_link = false;
+  now.short_of_link = now.cut_off = false;
   tree_->set(host, now);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/collective/assumed_algorithm.h"
 #include "scheduler/collective/placement_cost.h"
 
 namespace railweave::scheduler {
@@ -17,6 +18,8 @@ struct Prediction {
   bool assumed = false;    // the job names neither a model nor traffic: the default model, for comparison only
   bool reachable = true;   // false: some of it has no route; times are infinite
   std::string generation;  // of the GPUs, as the constants are known for: "H100"
+  std::array<AssumedAlgorithm, kCommGroups> algorithms{};  // by CommGroup
+  double least_us = 0, most_us = 0;  // between which the communication is expected, 9 times of 10; 0: not said
   friend bool operator==(const Prediction&, const Prediction&) = default;
 };
 

@@ -37,7 +37,15 @@ Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const G
                          const PlacementCost& cost) {
   std::array<double, kCommGroups> us{};
   for (std::size_t g = 0; g < kCommGroups; ++g) us[g] = cost.groups[g].time_us;
-  return prediction_of(spec, traffic, generation, us);
+  Prediction prediction = prediction_of(spec, traffic, generation, us);
+  for (std::size_t g = 0; g < kCommGroups; ++g) {
+    if (us[g] > 0) prediction.algorithms[g] = cost.groups[g].algorithm;
+  }
+  if (prediction.reachable) {
+    prediction.least_us = prediction.communication_us / kIntervalFactor;
+    prediction.most_us = prediction.communication_us * kIntervalFactor;
+  }
+  return prediction;
 }
 
 Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
@@ -61,6 +69,13 @@ double period_us(const JobSpec& spec, const JobTraffic& traffic, const GpuGenera
   if (spec.traffic && !spec.model) return alone.total_us;
   const ModelSpec model = traffic.assumed ? assumed_model(spec.parallelism) : *spec.model;
   return training_step(model, spec.parallelism, generation, alone).step_us;
+}
+
+double period_us(const JobSpec& spec, const Prediction& prediction) {
+  if (prediction.step_us) return *prediction.step_us;
+  const GpuGeneration* const generation = find_generation(prediction.generation);
+  if (!prediction.assumed || generation == nullptr) return prediction.communication_us;
+  return training_step(assumed_model(spec.parallelism), spec.parallelism, *generation, prediction.by_group_us).step_us;
 }
 
 }  // namespace railweave::scheduler

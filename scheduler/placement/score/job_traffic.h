@@ -32,5 +32,6 @@ Prediction prediction_of(const JobSpec& spec, const JobTraffic& traffic, const G
 // states only its traffic, the communication itself.
 double period_us(const JobSpec& spec, const JobTraffic& traffic, const GpuGeneration& generation,
                  const PlacementCost& alone);
+double period_us(const JobSpec& spec, const Prediction& prediction);  // of a placement whose ranks reach each other
 
 }  // namespace railweave::scheduler

@@ -4,13 +4,19 @@
 #include <optional>
 #include <utility>
 
+#include "scheduler/placement/search/even_splits.h"
+
 namespace railweave::scheduler {
 namespace {
 
 using Change = Candidate::Change;
 
+constexpr std::uint64_t kLargeJob = 1024;  // ranks: scoring dominates the time of a decision beyond
+
+constexpr std::uint64_t kSmallJob = 256;  // ranks: a candidate more costs microseconds
+
 // More groups are tried where scoring is cheap.
-std::size_t groups_to_try(std::uint64_t ranks) { return ranks <= 64 ? 2 : ranks <= 1024 ? 3 : 1; }
+std::size_t groups_to_try(std::uint64_t ranks) { return ranks <= 64 ? 2 : ranks <= kLargeJob ? 3 : 1; }
 
 // The job requests nothing that ordering pieces by replica could break.
 bool may_order_replicas(const JobSpec& spec) {
@@ -48,8 +54,11 @@ class Enumeration {
   void add_replicas(const Found& base);
   void add_other_groups(const Found& base);
   void add_farther(const Found& base);
+  void add_stages_in_groups(const Found& base, unsigned farthest);
   void add_fewest_groups(const Found& base);
   void add_full_rate();
+  void add_even_splits();
+  void add_even_splits(const Found& base, PackingOrder order, std::uint64_t pieces);
 
   JobSearch& search_;
   const JobSpec& spec_;
@@ -73,9 +82,10 @@ Result<std::vector<Candidate>> Enumeration::all() {
   add_fewest_groups(list_.front().found);
   if (unaligned) add_fewest_groups(loose);
   // For a large job scoring dominates the time of a decision, so candidates that are seldom chosen are omitted.
-  const bool large = rank_count(spec_.parallelism) > 1024;
+  const bool large = rank_count(spec_.parallelism) > kLargeJob;
   if (!large || list_.back().change != Change::fewest_groups) add_farther(loose);
   add_full_rate();
+  add_even_splits();
   return std::move(list_);
 }
 
@@ -106,7 +116,30 @@ void Enumeration::add_farther(const Found& base) {
   const unsigned farthest = std::min(base.shape.max_level, tree_.hierarchy().top(false));
   if (spec_.job.preferred || base.fit.level >= farthest) return;
   const auto fit = search_.best_fit().find(index(base.shape), request(base.shape), base.fit.level + 1);
-  if (fit) add({base.shape, *fit}, Change::farther);
+  if (!fit) return;
+  add({base.shape, *fit}, Change::farther);
+  if (rank_count(spec_.parallelism) > kSmallJob) return;
+  add_replicas({base.shape, *fit});
+  add_stages_in_groups(base, farthest);
+}
+
+// Farther stages, each in a group of a nearer level than nearer stages can be in.
+void Enumeration::add_stages_in_groups(const Found& base, unsigned farthest) {
+  const std::uint32_t stages = spec_.parallelism.pipeline;
+  if (stages == 1 || !may_order_replicas(spec_)) return;
+  unsigned nearest = base.fit.level;
+  const JobShape& front = list_.front().found.shape;
+  if (front.count == stages && !front.rungs.empty()) nearest = front.rungs.back().level;
+  for (unsigned level = base.fit.level + 1; level <= farthest && nearest > 0; ++level) {
+    const auto fit = search_.best_fit().find(index(base.shape), request(base.shape), level);
+    if (!fit) return;
+    level = fit->level;
+    Found aligned{base.shape, *fit};
+    if (!search_.align(rank_count(spec_.parallelism) / stages, tree_, aligned)) continue;
+    if (aligned.shape.rungs.empty() || aligned.shape.rungs.back().level >= nearest) continue;
+    nearest = aligned.shape.rungs.back().level;
+    add(std::move(aligned), Change::farther);
+  }
 }
 
 void Enumeration::add_fewest_groups(const Found& base) {
@@ -139,11 +172,39 @@ void Enumeration::add_full_rate() {
   }
 }
 
+// Of every candidate so far that BestFit fills one group after the other; what the job asks for larger pieces is kept
+// by even_splits() alone where it is one level.
+void Enumeration::add_even_splits() {
+  if (spec_.spread || spec_.spread_stages || !spec_.slices.empty()) return;
+  const bool large = rank_count(spec_.parallelism) > kLargeJob;
+  const std::size_t count = large ? 1 : list_.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    // A copy: the list grows.
+    const Candidate from = list_[i];
+    const bool by_replica = from.order == PackingOrder::replicas;
+    if (!from.portions.empty() || from.change == Change::replicas) continue;
+    add_even_splits(from.found, from.order, by_replica ? 1 : spec_.parallelism.pipeline);
+  }
+}
+
+void Enumeration::add_even_splits(const Found& base, PackingOrder order, std::uint64_t pieces) {
+  const bool every_level = rank_count(spec_.parallelism) <= kLargeJob;
+  auto splits = even_splits(search_.best_fit(), tree_.hierarchy(), index(base.shape),
+                            {.shape = &base.shape, .inside = base.fit, .pieces = pieces, .every_level = every_level});
+  for (EvenSplit& split : splits) {
+    list_.push_back({{std::move(split.shape), base.fit},
+                     order,
+                     Change::even,
+                     std::move(split.portions),
+                     ring_level(tree_.hierarchy())});
+  }
+}
+
 }  // namespace
 
-std::string text_of(Change change, const Hierarchy& hierarchy, const Found& found) {
-  const std::string level(fabric::to_string(hierarchy.kind(found.fit.level)));
-  switch (change) {
+std::string text_of(const Candidate& candidate, const Hierarchy& hierarchy) {
+  const std::string level(fabric::to_string(hierarchy.kind(candidate.found.fit.level)));
+  switch (candidate.change) {
     case Change::none:
       return "the fullest " + level + " that fits";
     case Change::unaligned:
@@ -160,8 +221,29 @@ std::string text_of(Change change, const Hierarchy& hierarchy, const Found& foun
       return "over several groups of one " + level;
     case Change::full_rate_links:
       return "behind links at full rate";
+    case Change::even:
+      return "evenly over " + std::to_string(candidate.portions.size()) + " groups of " +
+             std::string(fabric::to_string(hierarchy.kind(candidate.portion_level)));
   }
   return "";
+}
+
+bool other_order(const JobSpec& spec, Candidate& candidate) {
+  if (!may_order_replicas(spec)) return false;
+  JobShape& shape = candidate.found.shape;
+  const Parallelism& p = spec.parallelism;
+  if (candidate.order == PackingOrder::stages) {
+    if (!put_replicas_together(spec, shape)) return false;
+    candidate.order = PackingOrder::replicas;
+    return true;
+  }
+  // Pieces beyond the groups inside a stage are then stages.
+  const std::uint64_t inner = std::uint64_t{p.tensor} * p.context * p.expert;
+  std::erase_if(shape.nested_gpus, [&](std::uint64_t gpus) { return gpus > inner; });
+  shape.nested_gpus.push_back(inner * p.data);
+  shape.nested_gpus.push_back(inner * p.data * p.pipeline);
+  candidate.order = PackingOrder::stages;
+  return true;
 }
 
 Result<std::vector<Candidate>> candidates(JobSearch& search, const CandidateQuestion& question) {

@@ -23,6 +23,7 @@ struct Candidate {
     fewest_groups,    // leaf groups as few as can be, wherever they are
     farther,          // spread over several groups of that level
     full_rate_links,  // only behind links that have all or most of their rate
+    even,             // each NVLink domain gives about as much
   };
   Found found;
   PackingOrder order = PackingOrder::stages;
@@ -32,7 +33,11 @@ struct Candidate {
 };
 
 // "stages of a replica side by side"
-std::string text_of(Candidate::Change change, const Hierarchy& hierarchy, const Found& found);
+std::string text_of(const Candidate& candidate, const Hierarchy& hierarchy);
+
+// The same groups with the other order of pieces; false, and nothing changed, where the job's requests forbid it or both
+// are the same.
+bool other_order(const JobSpec& spec, Candidate& candidate);
 
 struct CandidateQuestion {
   const JobSpec* spec;

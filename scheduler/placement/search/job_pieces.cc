@@ -50,12 +50,12 @@ void nest_groups(const JobSpec& spec, const Hierarchy& hierarchy, const Nearness
   pieces.push_back({gpus * p.pipeline, as_level(nearness[index_of(JobGroup::job)], spec, hierarchy)});
 }
 
-// 2. A stage that has a group of a level to itself stays inside that group.
+// 2. A stage that has a group of a level to itself stays inside that group, also where it is the only one.
 Result<void> keep_stages_apart(const JobSpec& spec, const Hierarchy& hierarchy, JobPieces& into) {
-  if (!spec.spread_stages || spec.parallelism.pipeline <= 1) return {};
+  if (!spec.spread_stages) return {};
   const auto level = spread_level(*spec.spread_stages, hierarchy, "pipeline/spread");
   if (!level) return std::unexpected(level.error());
-  into.stage_spread_level = *level;
+  if (spec.parallelism.pipeline > 1) into.stage_spread_level = *level;
   unsigned& of_stage = into.pieces[kStagePiece].near.level;
   of_stage = std::min(of_stage, *level);
   return {};

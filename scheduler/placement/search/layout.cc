@@ -32,26 +32,19 @@ void LayoutMaker::lay_out(const Parallelism& parallelism, const Candidate& candi
   }
 }
 
-GroupsUsed LayoutMaker::groups_used(std::span<const Share> shares) const {
-  return {groups_used(shares, fabric::LevelKind::leaf_group), groups_used(shares, fabric::LevelKind::pod)};
+namespace {
+
+// Uplinks taken count as equal within a percent, as do times.
+bool takes_less(const Layout& a, const Layout& b) {
+  const double of_a = a.cost.uplink_gpu_us, of_b = b.cost.uplink_gpu_us;
+  if (of_a < of_b / (1 + LayoutChoice::kAsGood)) return true;
+  return of_a <= of_b * (1 + LayoutChoice::kAsGood) && a.lost_gpus < b.lost_gpus;
 }
 
-std::uint32_t LayoutMaker::groups_used(std::span<const Share> shares, fabric::LevelKind kind) const {
-  const Hierarchy& hierarchy = fabric_->hierarchy();
-  const unsigned level = hierarchy.level_of(kind);
-  if (level == Hierarchy::kNoLevel) return 0;
-  std::uint32_t used = 0;
-  GroupIndex last = UINT32_MAX;
-  for (const Share& share : shares) {
-    const GroupIndex group = hierarchy.group_of_leaf(level, share.leaf);
-    used += group != last ? 1 : 0;
-    last = group;
-  }
-  return used;
-}
+}  // namespace
 
-// Not transitive if compared one by one: everything within the tolerance of the least time so far competes on how far
-// it spreads, then on what it loses, and a new least time drops those that are no longer near it.
+// Not transitive if compared one by one: everything within the tolerance of the least time so far competes on what it
+// takes of uplinks, then on what it loses, and a new least time drops those that are no longer near it.
 bool LayoutChoice::offer(Layout& layout) {
   const double us = layout.cost.total_us;
   const bool first = offered_++ == 0;
@@ -59,8 +52,7 @@ bool LayoutChoice::offer(Layout& layout) {
   if (!first) {
     const bool near_least = us <= least_us_ * (1 + kAsGood);
     const bool best_still_near = best_.cost.total_us <= std::min(us, least_us_) * (1 + kAsGood);
-    better = near_least &&
-             (!best_still_near || std::pair(layout.used, layout.lost_gpus) < std::pair(best_.used, best_.lost_gpus));
+    better = near_least && (!best_still_near || takes_less(layout, best_));
   }
   least_us_ = first ? us : std::min(least_us_, us);
   if (better) std::swap(best_, layout);

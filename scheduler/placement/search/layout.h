@@ -1,9 +1,7 @@
 // A candidate laid out to the GPU of each rank, and the choice among scored layouts.
 #pragma once
 
-#include <compare>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "scheduler/collective/placement_cost.h"
@@ -15,40 +13,30 @@
 
 namespace railweave::scheduler {
 
-struct GroupsUsed {
-  std::uint32_t leaf_groups = 0, pods = 0;
-  friend auto operator<=>(const GroupsUsed&, const GroupsUsed&) = default;
-};
-
 struct Layout {
   std::vector<Share> shares;  // in order of leaves
   std::vector<fabric::GpuId> gpu_of_rank;
   // Of a scored layout:
   PlacementCost cost;
   double lost_gpus = 0;  // to the jobs to come
-  GroupsUsed used;
 };
 
 // One per thread: it owns scratch memory. Borrows the fabric.
 class LayoutMaker {
  public:
-  explicit LayoutMaker(const PlacementFabric& fabric) : fabric_(&fabric), packing_(fabric) {}
+  explicit LayoutMaker(const PlacementFabric& fabric) : packing_(fabric) {}
 
   // Fills in shares and gpu_of_rank; the tree is the one that the candidate was found in.
   void lay_out(const Parallelism& parallelism, const Candidate& candidate, BestFit& best_fit, PlacementTree& tree,
                Layout& into);
-  [[nodiscard]] GroupsUsed groups_used(std::span<const Share> shares) const;
 
  private:
-  [[nodiscard]] std::uint32_t groups_used(std::span<const Share> shares, fabric::LevelKind kind) const;
-
-  const PlacementFabric* fabric_;
   Packing packing_;
 };
 
 // The best of the layouts of one job. Those within kAsGood of the least time count as equally fast (the model is not
-// more accurate): among them the one in the fewest leaf groups, then pods, then the one that loses the fewest GPUs to
-// other jobs; among equals the first. Keeps its memory between jobs.
+// more accurate): among them the one that takes least of the uplinks that all jobs share, whether of leaves or of pods, then
+// the one that loses the fewest GPUs to other jobs; among equals the first. Keeps its memory between jobs.
 class LayoutChoice {
  public:
   static constexpr double kAsGood = 0.01;

@@ -1,12 +1,15 @@
-// The last few percent for small jobs: exchanges blocks of a placement with each other and with free places as long as
-// that lowers its cost, where the candidates leave something to gain: a leaf's or pod's uplinks are the bottleneck, or
-// domains of several hosts are filled unevenly. A bounded search, the same for the same state. One per thread.
+// The last percent for small jobs: exchanges blocks of a placement with each other, with free places and between rails, as
+// long as that lowers its cost, then from disturbed copies of the best; where the candidates leave something to gain: a
+// leaf's or pod's uplinks are the bottleneck, domains of several hosts are used, or hosts in part. A bounded search, the
+// same for the same state. One per thread.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "fabric/base/draws.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/score/scorer.h"
 #include "scheduler/placement/search/job_search.h"
@@ -23,41 +26,63 @@ class Refinement {
     const LeafFilter* filter;  // null: everywhere
     unsigned level;            // of the group that everything must stay in
     LeafIndex inside;          // any leaf of it
+    std::uint32_t block;       // consecutive ranks that share a domain
   };
   // Worth trying: the job requests nothing that exchanges could break, and the cost shows that a better one may exist.
-  [[nodiscard]] bool applies(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
-                             const PlacementCost& cost) const;
-  // True where it found a cost lower by more than `margin`; gpu_of_rank and cost are then the better ones.
+  [[nodiscard]] bool applies(const JobSpec& spec, std::uint32_t block, const PlacementTree& tree,
+                             std::span<const fabric::GpuId> gpu_of_rank, const PlacementCost& cost) const;
+  // True where it found a time lower by more than `margin`, or one as low that takes less of shared uplinks; gpu_of_rank and
+  // cost are then the better ones.
   bool improve(const Start& start, Scorer& scorer, double margin, std::vector<fabric::GpuId>& gpu_of_rank,
                PlacementCost& cost);
 
  private:
-  // Where the blocks of a trial are; GPUs of a block follow each other by rail.
-  struct Block {
+  // A GPU that the trial has or may take.
+  struct Place {
+    fabric::GpuId gpu;
     LeafIndex leaf = 0;
-    std::uint64_t mask = 0;
+    std::uint32_t domain = 0;  // FabricBundles::Place::unit
+    std::uint32_t rail = 0;
+    bool taken = false;
   };
-  [[nodiscard]] std::uint64_t free_gpus(const Start& start, LeafIndex leaf) const;  // free and not used by the trial
-  bool put(const Start& start, std::size_t block, LeafIndex leaf);
-  void write();
+  [[nodiscard]] bool uses_part_of_a_host(const PlacementTree& tree, std::span<const fabric::GpuId> gpu_of_rank) const;
+  void find_places(const Start& start, std::span<const fabric::GpuId> gpu_of_rank);
+  void add_places(LeafIndex leaf, std::uint64_t free);
+  [[nodiscard]] std::uint32_t domain_of(std::size_t block) const { return places_[at_[block * size_]].domain; }
+  [[nodiscard]] GroupIndex group_of(unsigned level, std::size_t block) const;
+
+  void put(std::size_t rank, std::uint32_t place);
+  void swap_blocks(std::size_t a, std::size_t b);
+  bool move_block(std::size_t block, std::uint32_t domain);
+  void move_rank(std::size_t rank, std::uint32_t place);
+  // Of its domain, as a run of places_.
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> places_near(std::size_t rank) const;
+  bool move_block_to(std::size_t block, unsigned level, GroupIndex group);
   bool better(Scorer& scorer);
-  void find_places(const Start& start);
+  void give_up();  // the trial is as the best of this descent again
+
   bool exchange(Scorer& scorer);
-  bool move_one(const Start& start, Scorer& scorer);
-  bool move_two(const Start& start, Scorer& scorer);
+  bool move_one(Scorer& scorer);
+  bool move_two(Scorer& scorer);
   bool move_groups(const Start& start, Scorer& scorer);
+  bool change_rails(Scorer& scorer);
+  bool order_by_rails(Scorer& scorer);
+  void descend(const Start& start, Scorer& scorer);
+  void disturb();
 
   const PlacementFabric* fabric_;
   bool domains_span_leaves_ = false;
-  std::uint32_t size_ = 1;     // of a block
-  std::vector<Block> blocks_;  // of the trial
-  std::vector<Block> best_blocks_;
-  std::vector<LeafIndex> places_;           // leaves that may take a block
-  std::vector<LeafIndex> representatives_;  // of them, one of each group above leaves
-  std::vector<fabric::GpuId> trial_, best_;
+  std::uint32_t size_ = 1;  // of a block
+  std::size_t blocks_ = 0;
+  std::vector<Place> places_;                                           // in order of domains
+  std::vector<std::uint32_t> domains_;                                  // of places_, each once
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> run_of_domain_;  // of places_, by number in domains_
+  std::vector<std::uint32_t> at_, best_at_;  // place of each rank: of the trial, and of the best of this descent
+  std::vector<fabric::GpuId> trial_;
   PlacementCost best_cost_;
   double least_us_ = 0;
   std::uint64_t scores_left_ = 0;  // scores that may still be asked for
+  Draws draws_;
 };
 
 }  // namespace railweave::scheduler

@@ -42,13 +42,17 @@ std::uint64_t CycleRun::windows_of(const QueueEntry& entry) const {
 void CycleRun::close_windows(std::uint64_t windows) {
   for (std::size_t i = 0; windows != 0; ++i, windows >>= 1U) {
     if ((windows & 1U) == 0) continue;
-    scratch_gpus_.clear();
-    for (const GpuId gpu : policy_.windows[i].gpus) {
-      const std::uint64_t used = now_placer_.tree().allocation(topology_.host(gpu)).used;
-      if ((used >> topology_.local_index(gpu) & 1U) == 0) scratch_gpus_.push_back(gpu);
-    }
-    RAILWEAVE_CHECK(now_.take(scratch_gpus_), "a window takes what is free of it");
+    close_gpus(policy_.windows[i].gpus);
   }
+}
+
+void CycleRun::close_gpus(std::span<const GpuId> gpus) {
+  scratch_gpus_.clear();
+  for (const GpuId gpu : gpus) {
+    const std::uint64_t used = now_placer_.tree().allocation(topology_.host(gpu)).used;
+    if ((used >> topology_.local_index(gpu) & 1U) == 0) scratch_gpus_.push_back(gpu);
+  }
+  RAILWEAVE_CHECK(now_.take(scratch_gpus_), "what is free can be taken");
 }
 
 std::optional<Placement> CycleRun::place_now(const QueueEntry& entry, std::uint64_t windows,
@@ -59,14 +63,7 @@ std::optional<Placement> CycleRun::place_now(const QueueEntry& entry, std::uint6
   if (now_placer_.tree().total_free() >= entry.gpus) {
     const auto before = now_.checkpoint();
     close_windows(windows);
-    if (!keep_free.empty()) {
-      scratch_gpus_.clear();
-      for (const GpuId gpu : keep_free) {
-        const std::uint64_t used = now_placer_.tree().allocation(topology_.host(gpu)).used;
-        if ((used >> topology_.local_index(gpu) & 1U) == 0) scratch_gpus_.push_back(gpu);
-      }
-      RAILWEAVE_CHECK(now_.take(scratch_gpus_), "what is free can be taken");
-    }
+    close_gpus(keep_free);
     placement = now_placer_.try_place(*entry.job->spec);
     now_.rollback(before);
     ++result_.placements_tried;

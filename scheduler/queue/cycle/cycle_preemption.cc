@@ -8,6 +8,9 @@
 #include "scheduler/queue/cycle/cycle_run.h"
 
 namespace railweave::scheduler {
+
+using fabric::GpuId;
+
 namespace {
 
 // Whether it is evicted by its class; otherwise what it borrowed is reclaimed.
@@ -88,6 +91,7 @@ bool CycleRun::quota_without(std::span<const PossibleVictim> candidates, const Q
 
 bool CycleRun::preempt(const QueueEntry& entry, Victims victims) {
   if (plans_ >= policy_.preemption_plans || entry.job->awaits_release) return false;
+  if (equal_waits_for_place(entry)) return false;  // by choice: no job is evicted for a later one
   const std::vector<PossibleVictim> candidates = candidates_for(entry, victims);
   if (candidates.empty()) return false;
   std::vector<std::size_t> all(candidates.size());
@@ -140,7 +144,10 @@ bool CycleRun::preempt(const QueueEntry& entry, Victims victims) {
       return false;
     }
   }
-  if (!passes_gate(entry, *placement, evicted)) {  // no job is evicted for a job that cannot start
+  const std::span<const GpuId> of_head =
+      head_ && profile_ ? std::span<const GpuId>(head_->gpus) : std::span<const GpuId>();
+  if (!passes_gate(entry, *placement, evicted,
+                   {&now_placer_, windows, of_head})) {  // no job is evicted for a job that cannot start
     now_.rollback(before);
     forget_capacity();
     return true;
@@ -153,7 +160,7 @@ bool CycleRun::preempt(const QueueEntry& entry, Victims victims) {
     if (profile_) profile_->drop_job(victim.id);
     result_.evictions.push_back({victim.id, entry.job->id, victim.lost_gpu_s, !by_priority(victim, entry)});
   }
-  start(entry, std::move(*placement), head_.has_value(), std::move(evicted));
+  take(entry, std::move(*placement), head_.has_value(), std::move(evicted));
   return true;
 }
 

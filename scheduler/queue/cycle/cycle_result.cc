@@ -1,18 +1,47 @@
 #include "scheduler/queue/cycle/cycle_result.h"
 
-namespace railweave::scheduler {
+#include <algorithm>
+#include <string>
 
-std::string StartedJob::reason() const {
-  if (evicted.empty()) return passed_others ? "backfilled: it delays no waiting job" : "GPUs are free";
-  std::string text = "uses the GPUs of evicted ";
-  for (std::size_t i = 0; i < evicted.size() && i < 3; ++i) text += (i == 0 ? "" : ", ") + job_text(evicted[i]);
-  if (evicted.size() > 3) text += " and " + std::to_string(evicted.size() - 3) + " more";
-  return text;
+namespace railweave::scheduler {
+namespace {
+
+constexpr std::size_t kNamed = 3;
+
+Message after_waiting(PlaceWaitEnd waited) {
+  switch (waited) {
+    case PlaceWaitEnd::none:
+      break;
+    case PlaceWaitEnd::better:
+      return {"queue.betterPlace", {"the better place that it waited for is free"}};
+    case PlaceWaitEnd::over:
+      return {"queue.placeWaitOver", {"has waited for a better place for as long as it may"}};
+    case PlaceWaitEnd::equal_next:
+      return {"queue.equalNext", {"stops waiting for a better place: a later job like it would go first"}};
+  }
+  return {};
 }
 
-std::string EvictedJob::reason() const {
-  return "evicted for " + job_text(in_favour_of) +
-         (reclaimed ? ", whose tenant reclaims its quota" : " of higher priority");
+}  // namespace
+
+Message StartedJob::reason() const {
+  if (evicted.empty()) {
+    if (waited != PlaceWaitEnd::none) return after_waiting(waited);
+    return passed_others ? Message("queue.backfilled", {"backfilled: it delays no waiting job"})
+                         : Message("queue.free", {"GPUs are free"});
+  }
+  Message message("queue.usesEvicted", {"uses the GPUs of evicted "});
+  std::vector<MessagePart> jobs;
+  for (std::size_t i = 0; i < std::min(kNamed, evicted.size()); ++i) jobs.emplace_back(JobPart{evicted[i]});
+  append_list(message, std::move(jobs));
+  if (evicted.size() > kNamed) message += " and " + std::to_string(evicted.size() - kNamed) + " more";
+  return message;
+}
+
+Message EvictedJob::reason() const {
+  return {
+      reclaimed ? "queue.reclaimed" : "queue.evictedFor",
+      {"evicted for ", JobPart{in_favour_of}, reclaimed ? ", whose tenant reclaims its quota" : " of higher priority"}};
 }
 
 }  // namespace railweave::scheduler

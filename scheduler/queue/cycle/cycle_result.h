@@ -2,21 +2,33 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "fabric/base/message.h"
+#include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/queue/cycle/wait_reason.h"
 #include "scheduler/queue/policy/queue_job.h"
 
 namespace railweave::scheduler {
 
+// How a job's wait for a better place ended.
+enum class PlaceWaitEnd : std::uint8_t {
+  none,        // it did not wait for one
+  better,      // a place got free that is good enough
+  over,        // its time is over
+  equal_next,  // a later job with the same claim would have gone first
+};
+
 struct StartedJob {
   QueueJobId job = 0;
   Placement placement;
-  bool passed_others = false;                // backfilled: an earlier job waits for GPUs
-  std::vector<QueueJobId> evicted;           // whose GPUs it needs: apply these evictions first
-  [[nodiscard]] std::string reason() const;  // for the job's history: "GPUs are free", "backfilled ..."
+  bool passed_others = false;  // backfilled: an earlier job waits for GPUs
+  PlaceWaitEnd waited = PlaceWaitEnd::none;
+  std::vector<QueueJobId> evicted;        // whose GPUs it needs: apply these evictions first
+  std::optional<Parallelism> shape = {};  // that it takes, of a job with several
+  [[nodiscard]] Message reason() const;   // for the job's history: "GPUs are free", "backfilled ..."
 };
 
 struct EvictedJob {
@@ -24,7 +36,7 @@ struct EvictedJob {
   QueueJobId in_favour_of = 0;
   double lost_gpu_s = 0;   // work since its last checkpoint
   bool reclaimed = false;  // its tenant had borrowed GPUs that the other tenant owns; false: it had lower priority
-  [[nodiscard]] std::string reason() const;
+  [[nodiscard]] Message reason() const;
 };
 
 struct WaitingJob {
@@ -32,10 +44,18 @@ struct WaitingJob {
   WaitReason reason;
 };
 
+// GPUs that no other job is given while this one waits for better ones.
+struct KeptGpus {
+  QueueJobId job = 0;
+  std::vector<fabric::GpuId> gpus;
+  std::int64_t until_us = 0;
+};
+
 struct CycleResult {
   std::vector<StartedJob> starts;
   std::vector<EvictedJob> evictions;
   std::vector<WaitingJob> waiting;  // in the order of the queue
+  std::vector<KeptGpus> kept;
   // Until this time another cycle decides the same, unless jobs or nodes change; 0: no such time is known.
   std::int64_t wake_us = 0;
   std::uint64_t placements_tried = 0;

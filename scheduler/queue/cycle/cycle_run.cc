@@ -28,7 +28,9 @@ CycleRun::CycleRun(Placer& now, Placer& later, const QueueInput& input)
 
 CycleResult CycleRun::run() {
   // 1. heads: what waits, in classes, each tenant's jobs in the order they came.
-  QueueOrder order(heads(), [this](TenantIndex tenant) { return share(tenant); });
+  std::vector<QueueEntry> entries = heads();
+  keep_again(entries);
+  QueueOrder order(std::move(entries), [this](TenantIndex tenant) { return share(tenant); });
   // In order (2.), each is nominated (3.), admitted (4.), given GPUs by preemption (5.) or backfilled (6.).
   // Preemption comes before backfill, so that no additional job is evicted for what was just backfilled.
   while (const QueueEntry* entry = order.next()) decide(*entry);
@@ -47,9 +49,15 @@ CycleResult CycleRun::run() {
 }
 
 void CycleRun::decide(const QueueEntry& entry) {
-  if (!nominate(entry)) return;
+  open_own(entry);
+  if (start_in_some_shape(entry)) return;
+  if (nominate(entry)) place(entry);
+}
+
+void CycleRun::place(const QueueEntry& entry) {
   if (!head_) {
-    if (admit(entry) || preempt(entry, Victims::all)) return;
+    if (admit(entry) || only_now_) return;
+    if (admit_over_kept(entry) || preempt(entry, Victims::all)) return;
     return become_head(entry);
   }
   switch (policy_.backfill) {
@@ -66,23 +74,27 @@ std::vector<QueueEntry> CycleRun::heads() {
   std::vector<QueueEntry> entries;
   entries.reserve(input_.queued.size());
   for (const QueuedJob& job : input_.queued) {
-    QueueEntry entry{.job = &job, .priority = find_class(policy_, job.spec->priority)};
-    entry.tenant = ledger_.tenant(job.spec->tenant);
-    entry.shape = shapes_.of(*job.spec);
-    entry.gpus = rank_count(job.spec->parallelism);
-    entry.duration_us =
-        job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy_.default_duration_us;
-    entry.duration_us = std::max<std::int64_t>(1, entry.duration_us);
-    entry.starving = input_.now_us - job.submitted_us >= policy_.starvation_bound_us;
-    entries.push_back(entry);
+    entries.push_back(entry_of(job.spec->shapes.empty() ? job : in_smallest_shape(job)));
   }
   started_gpus_.assign(ledger_.tenant_count(), 0);
   return entries;
 }
 
+QueueEntry CycleRun::entry_of(const QueuedJob& job) {
+  QueueEntry entry{.job = &job, .priority = find_class(policy_, job.spec->priority)};
+  entry.tenant = ledger_.tenant(job.spec->tenant);
+  entry.shape = shapes_.of(*job.spec);
+  entry.gpus = rank_count(job.spec->parallelism);
+  entry.duration_us =
+      job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy_.default_duration_us;
+  entry.duration_us = std::max<std::int64_t>(1, entry.duration_us);
+  entry.starving = input_.now_us - job.submitted_us >= policy_.starvation_bound_us;
+  return entry;
+}
+
 bool CycleRun::nominate(const QueueEntry& entry) {
   if (!entry.job->held.empty()) {
-    wait(entry, {.code = WaitCode::held, .name = entry.job->held});
+    wait(entry, {.code = WaitCode::held, .why = entry.job->held});
     return false;
   }
   if (entry.job->not_before_us > input_.now_us) {
@@ -101,8 +113,8 @@ bool CycleRun::admit(const QueueEntry& entry) {
   const std::uint64_t windows = windows_of(entry);
   auto placement = place_now(entry, windows);
   if (!placement) return false;
-  start(entry, std::move(*placement), false);
-  return true;  // it started or waits at the gate
+  use(entry, std::move(*placement), false, {&now_placer_, windows});
+  return true;  // it started, or waits at the gate or for a better place
 }
 
 // The first job that waits for GPUs: from here on nothing starts that would delay it. One that fits at no known time
@@ -114,7 +126,7 @@ void CycleRun::become_head(const QueueEntry& entry) {
   if (input_.explain && first_of_shape) {
     const auto before = now_.checkpoint();
     close_windows(windows);
-    reason.placement = std::make_shared<const PlacementResult>(now_placer_.place(*entry.job->spec));
+    reason.placement = std::make_shared<const PlacementResult>(now_placer_.place_or_say_why(*entry.job->spec));
     now_.rollback(before);
     ++result_.placements_tried;
   }
@@ -178,7 +190,8 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
       }
     }
   }
-  start(entry, std::move(*placement), true);
+  const std::span<const GpuId> of_head = over_by_then ? std::span<const GpuId>() : head_->gpus;
+  use(entry, std::move(*placement), true, {&now_placer_, windows, of_head});
 }
 
 // Each of the first waiting jobs holds GPUs from a time on; the others start where they overlap none of these.
@@ -187,7 +200,7 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
   Knowledge& knowledge = known(entry, windows);
   if (knowledge.no_time) return wait(entry, {.code = WaitCode::no_known_time});
   const std::uint64_t exempt = exempt_windows(entry.tenant);
-  const bool reserve = reserved_ < policy_.reserved_jobs;
+  const bool reserve = reserved_ < policy_.reserved_jobs && !only_now_;
   std::optional<TimeProfile::Earliest> earliest;
   if (reserve) {
     earliest = profile_->earliest(*entry.job->spec, entry.gpus, entry.duration_us, input_.now_us, exempt);
@@ -213,8 +226,7 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
     return wait_behind(entry);
   }
   if (earliest->at_us == input_.now_us) {
-    start(entry, std::move(*placement), true);
-    return;
+    return use(entry, std::move(*placement), true, {&later_placer_});
   }
   profile_->hold(placement->held_gpus(), earliest->at_us, earliest->at_us + entry.duration_us);
   ++reserved_;
@@ -223,20 +235,33 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
 
 // --- what they share
 
-bool CycleRun::passes_gate(const QueueEntry& entry, const Placement& placement, std::span<const QueueJobId> evicted) {
+bool CycleRun::passes_gate(const QueueEntry& entry, Placement& placement, std::span<const QueueJobId> evicted,
+                           const Elsewhere& elsewhere) {
   if (input_.gate == nullptr) return true;
-  std::string why = gate_kept_for_ == 0
-                        ? input_.gate->start(*entry.job, placement, evicted)
-                        : "bandwidth is held for " + job_text(gate_kept_for_) + ", which has waited longest";
+  Message why("", {"bandwidth is held for ", JobPart{gate_kept_for_}, ", which has waited longest"});
+  if (gate_kept_for_ == 0) {
+    const auto before = now_.checkpoint();
+    if (elsewhere.placer == &now_placer_) {
+      close_windows(elsewhere.windows);
+      close_gpus(elsewhere.keep_free);
+    }
+    why = input_.gate->start(*entry.job, placement, evicted, *elsewhere.placer);
+    now_.rollback(before);
+  }
   if (why.empty()) return true;
   if (entry.starving && gate_kept_for_ == 0) gate_kept_for_ = entry.job->id;
-  wait(entry, {.code = WaitCode::bandwidth, .starving = entry.starving, .name = std::move(why)});
+  wait(entry, {.code = WaitCode::bandwidth, .starving = entry.starving, .why = std::move(why)});
   return false;
 }
 
-bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others,
-                     std::vector<QueueJobId> evicted) {
-  if (evicted.empty() && !placement.idle_gpus.empty()) {
+void CycleRun::use(const QueueEntry& entry, Placement placement, bool passed_others, const Elsewhere& elsewhere) {
+  if (waits_for_place(entry, placement)) return;
+  if (start_equal_first(entry, placement, passed_others, elsewhere)) return place(entry);
+  start(entry, std::move(placement), passed_others, elsewhere);
+}
+
+bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_others, const Elsewhere& elsewhere) {
+  if (!placement.idle_gpus.empty()) {
     QueueEntry whole = entry;
     whole.gpus = placement.held_gpus().size();
     const auto verdict = ledger_.may_take(entry.tenant, whole.gpus);
@@ -245,7 +270,12 @@ bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_o
       return false;
     }
   }
-  if (evicted.empty() && !passes_gate(entry, placement, {})) return false;
+  if (!passes_gate(entry, placement, {}, elsewhere)) return false;
+  take(entry, std::move(placement), passed_others, {});
+  return true;
+}
+
+void CycleRun::take(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted) {
   const auto gpus = placement.held_gpus();
   RAILWEAVE_CHECK(now_.take(gpus), "a placement takes free GPUs");
   ledger_.take(entry.tenant, gpus.size());
@@ -253,8 +283,12 @@ bool CycleRun::start(const QueueEntry& entry, Placement placement, bool passed_o
   const std::int64_t end_us = input_.now_us + entry.duration_us;
   if (profile_) profile_->hold(gpus, input_.now_us, end_us, entry.job->id);
   started_.push_back({entry.job->id, result_.starts.size(), end_us, entry.tenant});
-  result_.starts.push_back({entry.job->id, std::move(placement), passed_others, std::move(evicted)});
-  return true;
+  const std::int64_t until_us = entry.job->place_until_us;
+  const PlaceWaitEnd waited = until_us == 0              ? PlaceWaitEnd::none
+                              : until_us > input_.now_us ? PlaceWaitEnd::better
+                                                         : PlaceWaitEnd::over;
+  result_.starts.push_back({entry.job->id, std::move(placement), passed_others, waited, std::move(evicted)});
+  if (shapes_of_.contains(entry.job->id)) result_.starts.back().shape = entry.job->spec->parallelism;
 }
 
 void CycleRun::wait(const QueueEntry& entry, WaitReason reason) {
@@ -280,6 +314,9 @@ void CycleRun::open_profile() {
   }
   for (const auto& started : started_) {
     profile_->hold(result_.starts[started.at].placement.held_gpus(), input_.now_us, started.end_us, started.job);
+  }
+  for (Kept& kept : kept_) {
+    kept.hold = profile_->hold(kept.gpus, input_.now_us, kept.until_us + kept.entry.duration_us);
   }
   for (std::size_t i = 0; i < policy_.windows.size(); ++i) {
     const QueueWindow& window = policy_.windows[i];
@@ -348,7 +385,8 @@ void CycleRun::wait_for_quota(const QueueEntry& entry, QuotaLedger::Verdict verd
 double CycleRun::share(TenantIndex tenant) const {
   if (policy_.fair_share == FairShareRule::none) return 0;
   const double started = static_cast<double>(started_gpus_[tenant]);
-  double gpus = static_cast<double>(ledger_.used(tenant));
+  const std::uint64_t kept = tenant < kept_gpus_.size() ? kept_gpus_[tenant] : 0;
+  double gpus = static_cast<double>(ledger_.used(tenant) - kept);
   if (policy_.fair_share == FairShareRule::decayed) {
     gpus = started;
     if (input_.used != nullptr) gpus += input_.used->average_gpus(ledger_.name(tenant), input_.now_us);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -29,6 +30,7 @@ class CycleRun {
   [[nodiscard]] std::vector<QueueEntry> heads();  // all that are queued, as placement and quotas see them
   void decide(const QueueEntry& entry);           // one job, in order
   bool nominate(const QueueEntry& entry);         // may it start at all: time and quota
+  void place(const QueueEntry& entry);            // that may start
   bool admit(const QueueEntry& entry);
   // Which running jobs may be evicted for one that waits.
   enum class Victims : std::uint8_t {
@@ -40,6 +42,37 @@ class CycleRun {
   void become_head(const QueueEntry& entry);  // the first that waits for GPUs
   void backfill_easy(const QueueEntry& entry);
   void backfill_conservative(const QueueEntry& entry);
+
+  // --- jobs of several shapes (cycle_shapes.cc)
+  struct Shape {
+    JobSpec spec;
+    QueuedJob job;  // in this shape
+  };
+  [[nodiscard]] const QueuedJob& in_smallest_shape(const QueuedJob& job);
+  [[nodiscard]] QueueEntry entry_of(const QueuedJob& job);
+  // The shapes in which it fits now and is within its quota, the best first.
+  [[nodiscard]] std::vector<QueueEntry> shapes_that_fit(const QueueEntry& entry);
+  bool start_in_some_shape(const QueueEntry& entry);
+
+  // --- waiting for a better place (cycle_place_wait.cc)
+  struct Kept {
+    QueueEntry entry;
+    std::int64_t until_us = 0;
+    std::vector<fabric::GpuId> gpus;
+    std::optional<Placement> placement = {};  // on them; none: its turn is still to come in this cycle
+    std::optional<TimeProfile::HoldId> hold = {};
+  };
+  void keep_again(std::span<const QueueEntry> entries);
+  void count_kept(Kept& kept);
+  Kept open(std::vector<Kept>::iterator at);  // its GPUs are free again
+  void open_own(const QueueEntry& entry);
+  [[nodiscard]] std::int64_t latest_start(const QueueEntry& entry) const;
+  [[nodiscard]] bool waits_for_place(const QueueEntry& entry, const Placement& placement);
+  [[nodiscard]] bool may_start_later(const QueueEntry& entry, const Placement& placement, std::int64_t until_us);
+  [[nodiscard]] static bool same_claim(const QueueEntry& a, const QueueEntry& b);
+  [[nodiscard]] bool may_exchange(const Kept& earlier, const QueueEntry& later) const;
+  [[nodiscard]] bool equal_waits_for_place(const QueueEntry& entry) const;
+  bool admit_over_kept(const QueueEntry& entry);
 
   // --- what they share
   struct Knowledge {                       // of jobs of one shape, under one set of windows
@@ -57,10 +90,24 @@ class CycleRun {
   [[nodiscard]] std::optional<Placement> place_now(const QueueEntry& entry, std::uint64_t windows,
                                                    std::span<const fabric::GpuId> keep_free = {});
   [[nodiscard]] bool fits_now(const QueueEntry& entry, std::uint64_t windows);
+  // GPUs that the gate may give a job instead of those it was placed on: free in the placer's tree once these windows
+  // and GPUs are closed.
+  struct Elsewhere {
+    Placer* placer = nullptr;
+    std::uint64_t windows = 0;                      // on the tree of now alone
+    std::span<const fabric::GpuId> keep_free = {};  // as well
+  };
+  bool start_equal_first(const QueueEntry& entry, const Placement& placement, bool passed_others,
+                         const Elsewhere& elsewhere);
+  // On a place that it would start at: it waits for a better one, or an earlier job with the same claim starts there and it
+  // is placed again, or it starts.
+  void use(const QueueEntry& entry, Placement placement, bool passed_others, const Elsewhere& elsewhere);
   // Asks the gate; false: it waits for what the gate says.
-  bool start(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted = {});
-  [[nodiscard]] bool passes_gate(const QueueEntry& entry, const Placement& placement,
-                                 std::span<const QueueJobId> evicted);
+  bool start(const QueueEntry& entry, Placement placement, bool passed_others, const Elsewhere& elsewhere);
+  void take(const QueueEntry& entry, Placement placement, bool passed_others, std::vector<QueueJobId> evicted);
+  [[nodiscard]] bool passes_gate(const QueueEntry& entry, Placement& placement, std::span<const QueueJobId> evicted,
+                                 const Elsewhere& elsewhere);
+  void close_gpus(std::span<const fabric::GpuId> gpus);  // takes what is free of them, on the tree of now
   void wait(const QueueEntry& entry, WaitReason reason);
   void wait_behind(const QueueEntry& entry);
   void wait_for_quota(const QueueEntry& entry, QuotaLedger::Verdict verdict);
@@ -90,11 +137,15 @@ class CycleRun {
   QuotaLedger ledger_;
   PlacementTransaction now_;  // what is started and evicted in this cycle; undone at its end
 
+  std::map<QueueJobId, std::deque<Shape>> shapes_of_;  // of jobs with several, from small to large
+  bool only_now_ = false;                              // a job is tried in one of its shapes: nothing is held for later
   std::unordered_map<QueueJobId, std::size_t> running_at_;  // index of RunningJob; the evicted are taken out
   std::vector<TenantIndex> running_tenant_;                 // by index
   std::vector<std::uint64_t> started_gpus_;                 // in this cycle, by tenant
   std::map<std::pair<ShapeIndex, std::uint64_t>, Knowledge> known_;
   std::vector<fabric::GpuId> scratch_gpus_;
+  std::vector<Kept> kept_;                // in the order of the queue, those that are decided last
+  std::vector<std::uint64_t> kept_gpus_;  // by tenant
 
   std::optional<TimeProfile> profile_;
   struct Head {

@@ -32,14 +32,20 @@ std::size_t JobShapes::Hash::operator()(const JobSpec* spec) const {
   return mix(hash, spec->exclude_nodes.size() << 16U | spec->node_selector.size());
 }
 
-bool JobShapes::Equal::operator()(const JobSpec* a, const JobSpec* b) const {
-  return a->parallelism == b->parallelism && a->gpus_per_node == b->gpus_per_node && a->tensor == b->tensor &&
-         a->context == b->context && a->expert == b->expert && a->stage == b->stage && a->job == b->job &&
-         a->spread_stages == b->spread_stages && a->spread == b->spread && a->slices == b->slices &&
-         a->exclusive == b->exclusive && a->spares_per_domain == b->spares_per_domain &&
-         a->across_sites == b->across_sites && a->mixed_gpus == b->mixed_gpus && a->only_nodes == b->only_nodes &&
-         a->exclude_nodes == b->exclude_nodes && a->node_selector == b->node_selector;
+bool same_shape(const JobSpec& a, const JobSpec& b) {
+  return a.parallelism == b.parallelism && a.gpus_per_node == b.gpus_per_node && a.tensor == b.tensor &&
+         a.context == b.context && a.expert == b.expert && a.stage == b.stage && a.job == b.job &&
+         a.spread_stages == b.spread_stages && a.spread == b.spread && a.slices == b.slices &&
+         a.exclusive == b.exclusive && a.spares_per_domain == b.spares_per_domain && a.across_sites == b.across_sites &&
+         a.mixed_gpus == b.mixed_gpus && a.only_nodes == b.only_nodes && a.exclude_nodes == b.exclude_nodes &&
+         a.node_selector == b.node_selector;
 }
+
+bool same_use(const JobSpec& a, const JobSpec& b) {
+  return same_shape(a, b) && a.model == b.model && a.traffic == b.traffic;
+}
+
+bool JobShapes::Equal::operator()(const JobSpec* a, const JobSpec* b) const { return same_shape(*a, *b); }
 
 ShapeIndex JobShapes::of(const JobSpec& spec) {
   return shapes_.emplace(&spec, static_cast<ShapeIndex>(shapes_.size())).first->second;

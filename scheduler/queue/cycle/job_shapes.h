@@ -11,6 +11,10 @@ namespace railweave::scheduler {
 
 using ShapeIndex = std::uint32_t;
 
+// Whether placement treats two jobs alike; and whether they use a place alike as well, by what they compute and send.
+[[nodiscard]] bool same_shape(const JobSpec& a, const JobSpec& b);
+[[nodiscard]] bool same_use(const JobSpec& a, const JobSpec& b);
+
 class JobShapes {
  public:
   // The spec must live as long as this. O(1) but for its excluded nodes and selectors.

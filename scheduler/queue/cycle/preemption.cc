@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "scheduler/queue/cycle/least_loss.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -204,6 +205,7 @@ std::optional<Eviction> Planner::plan() {
       if (hierarchy_.max_capacity(level) >= question_.gpus) try_inside(level, from);
       if (level < hierarchy_.top()) try_clearing(level, from);
     }
+    if (best_) LeastLoss(placer_, question_, from).improve(*best_);
     break;
   }
   return std::move(best_);

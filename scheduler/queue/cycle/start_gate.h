@@ -3,9 +3,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 
+#include "fabric/base/message.h"
 #include "scheduler/placement/fit/placement.h"
+#include "scheduler/placement/placer.h"
 #include "scheduler/queue/policy/queue_job.h"
 
 namespace railweave::scheduler {
@@ -14,8 +15,10 @@ class StartGate {
  public:
   virtual ~StartGate() = default;
   // Empty: it may start there once `evicted` have ended, and counts as started. Else the reason for people, and nothing
-  // has changed.
-  virtual std::string start(const QueuedJob& job, const Placement& placement, std::span<const QueueJobId> evicted) = 0;
+  // has changed. Where the placement will not do, it may become another one of GPUs that are free in the placer's tree,
+  // which is afterwards as it was.
+  virtual Message start(const QueuedJob& job, Placement& placement, std::span<const QueueJobId> evicted,
+                        Placer& placer) = 0;
 };
 
 }  // namespace railweave::scheduler

@@ -1,57 +1,62 @@
 #include "scheduler/queue/cycle/wait_reason.h"
 
-#include <cstdio>
+#include <cmath>
+#include <string>
 
 #include "fabric/base/text/time_text.h"
 
 namespace railweave::scheduler {
 namespace {
 
-std::string expected(const WaitReason& reason) {
-  if (reason.at_us == 0) return {};
-  std::string text = ": expected at " + whole_second_text(reason.at_us);
-  if (reason.job != 0) text += " when " + job_text(reason.job) + " ends";
-  return text;
-}
-
-std::string quota_text(const WaitReason& reason) {
-  std::string text = "quota of tenant " + reason.name + ": holds " + std::to_string(reason.used_gpus) + " of " +
-                     std::to_string(reason.quota_gpus) + " GPUs";
-  if (reason.borrow_gpus) text += " and may borrow " + std::to_string(*reason.borrow_gpus);
-  text += ", the job needs " + std::to_string(reason.needed_gpus);
-  if (reason.code == WaitCode::tenant_quota) return text;
+Message quota_words(const WaitReason& reason) {
+  const auto gpus = [](std::uint64_t count) { return AmountPart{static_cast<std::int64_t>(count), "GPUs"}; };
+  Message said("", {"quota of tenant ", TenantPart{reason.name}, ": holds " + std::to_string(reason.used_gpus) + " of ",
+                    gpus(reason.quota_gpus)});
+  if (reason.borrow_gpus) said += " and may borrow " + std::to_string(*reason.borrow_gpus);
+  said += ", the job needs " + std::to_string(reason.needed_gpus);
+  if (reason.code == WaitCode::tenant_quota) return said;
   const std::uint64_t left =
       reason.cohort_quota_gpus > reason.cohort_used_gpus ? reason.cohort_quota_gpus - reason.cohort_used_gpus : 0;
-  return text + ", and cohort " + reason.cohort + " has " + std::to_string(left) + " of its " +
-         std::to_string(reason.cohort_quota_gpus) + " unused";
+  return said + (", and cohort " + reason.cohort + " has " + std::to_string(left) + " of its " +
+                 std::to_string(reason.cohort_quota_gpus) + " unused");
 }
 
-}  // namespace
+// The one reason that says until when: it is a bound, not a forecast.
+Message better_place_words(const WaitReason& reason) {
+  constexpr double kPercent = 100;
+  const auto slower = std::llround(kPercent * (reason.here_us / reason.best_us - 1));
+  return {"",
+          {"keeps a place where it would be " + std::to_string(slower) +
+           "% slower than at its best, and waits for a better one until " + whole_second_text(reason.at_us)}};
+}
 
-std::string text(const WaitReason& reason) {
+Message words(const WaitReason& reason) {
   switch (reason.code) {
     case WaitCode::not_before:
       return "starts no earlier than " + whole_second_text(reason.at_us);
     case WaitCode::behind:
-      return "behind " + job_text(reason.job) +
-             (reason.higher_priority ? " of higher priority" : ", which is first in the queue");
+      return {"",
+              {"behind ", JobPart{reason.job},
+               reason.higher_priority ? " of higher priority" : ", which is first in the queue"}};
     case WaitCode::no_capacity:
-      return (reason.placement ? reason.placement->explanation.message : std::string("does not fit now")) +
-             expected(reason);
+      return reason.placement ? reason.placement->explanation.whole() : Message("does not fit now");
     case WaitCode::would_delay:
-      return "would delay " + job_text(reason.job) +
-             (reason.at_us == 0 ? std::string() : ", which is expected to start at " + whole_second_text(reason.at_us));
+      return {"", {"would delay ", JobPart{reason.job}}};
     case WaitCode::window:
-      return "would overlap '" + reason.name + "', which begins at " + whole_second_text(reason.at_us);
+      return {
+          "",
+          {"would overlap '", ReservationPart{reason.name}, "', which begins at " + whole_second_text(reason.at_us)}};
     case WaitCode::tenant_quota:
     case WaitCode::cohort_quota:
-      return quota_text(reason) + expected(reason);
+      return quota_words(reason);
     case WaitCode::never_fits:
-      return reason.placement ? reason.placement->explanation.message
-                              : "does not fit this fabric, even with no other job running";
+      return reason.placement ? reason.placement->explanation.whole()
+                              : Message("does not fit this fabric, even with no other job running");
     case WaitCode::bandwidth:
     case WaitCode::held:
-      return reason.name;
+      return reason.why;
+    case WaitCode::better_place:
+      return better_place_words(reason);
     case WaitCode::no_known_time:
       return "does not fit even after all running jobs have ended: nodes are drained or have lost a link; return them "
              "to service";
@@ -59,10 +64,11 @@ std::string text(const WaitReason& reason) {
   return {};
 }
 
-std::string job_text(QueueJobId id) {
-  char text[32];
-  std::snprintf(text, sizeof text, "job-%06llu", static_cast<unsigned long long>(id));
-  return text;
+}  // namespace
+
+Message said(const WaitReason& reason) {
+  const std::string code = "waits." + std::string(railweave::to_text(reason.code));
+  return words(reason).with_code(code);
 }
 
 }  // namespace railweave::scheduler

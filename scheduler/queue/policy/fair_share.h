@@ -24,6 +24,9 @@ class FairShare {
   [[nodiscard]] double average_gpus(std::string_view tenant, std::int64_t at_us) const;
   [[nodiscard]] std::int64_t half_life_us() const { return half_life_us_; }
 
+  // Of a tenant that was removed: the next one of that name owes nothing.
+  void forget(const std::string& tenant) { tenants_.erase(tenant); }
+
   // The stored form.
   struct Usage {
     double gpu_s = 0;

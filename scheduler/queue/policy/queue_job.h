@@ -21,6 +21,11 @@ struct QueuedJob {
   std::string held = {};           // why it must not start; "": it may
   [[nodiscard]] std::uint64_t in_turn() const { return turn == 0 ? id : turn; }
   bool awaits_release = false;  // jobs make way for it already: no others are evicted for it meanwhile
+  // Until when it waits for a better place, since it first had one (QueuePolicy::place_wait); 0: it had none yet.
+  std::int64_t place_until_us = 0;
+  std::span<const fabric::GpuId> kept = {};  // the place that the last cycle kept for it; empty: none is known
+  bool takes_any_place = false;              // it does not wait for a better one
+  bool keeps_place = false;                  // it kept one at last: where that is not known, it is found again first
 };
 
 struct RunningJob {

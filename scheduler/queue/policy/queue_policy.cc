@@ -77,6 +77,12 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
   if (policy.overrun_us <= 0) return wrong("overrun must be above 0", "/overrun");
   if (policy.starvation_bound_us < 0) return wrong("starvationBound must not be negative", "/starvationBound");
   if (policy.least_run_us < 0) return wrong("minRuntime must not be negative", "/minRuntime");
+  const PlaceWait& wait = policy.place_wait;
+  if (wait.most_us < 0) return wrong("placeWait must not be negative", "/placeWait");
+  if (!(wait.share >= 0 && wait.share <= 1)) return wrong("placeWaitShare is from 0 to 1", "/placeWaitShare");
+  if (!(wait.gain >= 0 && wait.gain <= PlaceWait::kMostGain)) {
+    return wrong("placeWaitGain is from 0 to 100", "/placeWaitGain");
+  }
   if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");
   return {};
 }

@@ -60,6 +60,17 @@ struct QueueWindow {
   friend bool operator==(const QueueWindow&, const QueueWindow&) = default;
 };
 
+// A job that would be slower than at its best place by more than `gain` of the time it takes there waits for a better
+// place: for at most `share` of its expected duration and `most_us`, once for each start. It keeps its place meanwhile, so
+// that it never waits longer; others pass it on other GPUs. Only jobs that say how long they run, and none without backfill.
+struct PlaceWait {
+  static constexpr double kMostGain = 100;
+  double gain = 0.1;
+  double share = 0.05;
+  std::int64_t most_us = 1800LL * 1'000'000;  // 0: no job waits
+  friend bool operator==(const PlaceWait&, const PlaceWait&) = default;
+};
+
 struct QueuePolicy {
   static constexpr std::size_t kMaxClasses = 1'000;
   static constexpr std::size_t kMaxTenants = 100'000;
@@ -80,6 +91,7 @@ struct QueuePolicy {
   bool reclaim_any_priority = true;    // borrowed GPUs go back to their owner even from jobs of a higher class
   std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill holds GPUs for
   std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
+  PlaceWait place_wait;
   friend bool operator==(const QueuePolicy&, const QueuePolicy&) = default;
 };
 

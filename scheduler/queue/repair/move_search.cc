@@ -88,9 +88,9 @@ void MoveSearch::add_group_rules() {
   if (p.context > 1 && spec_.context.required) add_rule(spec_.context.required, 0, without(true, false));
   if (p.expert > 1 && spec_.expert.required) add_rule(spec_.expert.required, 0, without(false, true));
   if (spec_.stage.required) add_rule(spec_.stage.required, 0, stage);
-  if (spec_.spread_stages && p.pipeline > 1) {
+  if (spec_.spread_stages) {
     add_rule(spec_.spread_stages, 0, stage);
-    stage_part_ = parts(*spec_.spread_stages);
+    if (p.pipeline > 1) stage_part_ = parts(*spec_.spread_stages);
   }
   if (spec_.job.required) add_rule(spec_.job.required, 0, job);
   // Its data is where it runs: a job that may not span sites does not change sites either.
