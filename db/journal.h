@@ -25,7 +25,8 @@ struct Record {
   std::uint32_t version = 1;  // of the payload's form, by kind
   std::string subject_kind;   // "job"
   std::string subject_id;
-  std::string payload;  // JSON text
+  std::string payload;   // JSON text
+  bool damaged = false;  // in the place of one that cannot be read: ReadFilter::with_damaged
   friend bool operator==(const Record&, const Record&) = default;
 };
 
@@ -77,7 +78,11 @@ struct ReadFilter {
   std::vector<std::string> kinds;  // any of these
   std::string subject_kind;
   std::string subject_id;  // needs subject_kind
+  // In the place of a record that is damaged or missing comes one of its number that is damaged and of kDamagedKind, with the
+  // time of the last one before it that can be read and nothing else of what is stored. Without this such a record is an error.
+  bool with_damaged = false;
 };
+inline constexpr const char* kDamagedKind = "event.damaged";
 
 // Every call may come from any thread; reads do not wait for appends, nor appends for reads. No call throws, except
 // std::bad_alloc. Errors carry codes "db.*" (each store's header lists its own).
@@ -98,12 +103,19 @@ class Journal {
   // Ascending seq. May return fewer than limit although more follow (an answer is bounded in bytes too): the end is
   // reached when the answer is empty, and only then. Records that a store has removed because snapshots stand for them
   // are left out: only the oldest ones can be. db/replay.h reads on to the end. A record that is damaged or
-  // missing is an error, never left out (of the newest ones only: a loss shows when a snapshot lies beyond the end, and
-  // otherwise not at all).
+  // missing is an error (or is told: ReadFilter::with_damaged), never left out (of the newest ones only: a loss shows when a
+  // snapshot lies beyond the end, and otherwise not at all).
   [[nodiscard]] virtual Result<std::vector<Record>> read(const ReadFilter& filter) = 0;
 
   // 0 while the journal is empty.
   [[nodiscard]] virtual Result<std::uint64_t> last_seq() = 0;
+
+  // Of the oldest record that was not removed; 0 while the journal is empty.
+  [[nodiscard]] virtual Result<std::uint64_t> first_seq() {
+    auto oldest = read({.limit = 1, .kinds = {}, .subject_kind = {}, .subject_id = {}});
+    if (!oldest) return std::unexpected(std::move(oldest.error()));
+    return oldest->empty() ? 0 : oldest->front().seq;
+  }
 
   // Durable when it returns. Keeps the newest 2; one of the same seq is replaced. Conflict: seq beyond the journal's
   // last (db.snapshotAhead) or older than the newest snapshot (db.snapshotBehind).

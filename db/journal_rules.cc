@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "db/limits.h"
 #include "db/utf8.h"
@@ -14,7 +15,7 @@ std::unexpected<Error> invalid(std::string message, std::string location) {
   return fail(ErrorKind::invalid, "db.invalid", std::move(message), std::move(location));
 }
 
-std::unexpected<Error> too_large(std::string what, std::size_t size, std::size_t limit, std::string location) {
+std::unexpected<Error> too_large(const std::string& what, std::size_t size, std::size_t limit, std::string location) {
   return fail(ErrorKind::tooLarge, "db.tooLarge",
               what + " is " + std::to_string(size) + ", more than the limit of " + std::to_string(limit),
               std::move(location));
@@ -155,6 +156,116 @@ Result<void> check_complete(const ReadFilter& filter, const std::vector<Record>&
     return missing();
   }
   return {};
+}
+
+namespace {
+
+// Collects what a read with_damaged answers.
+class RecordList {
+ public:
+  RecordList(const ReadFilter& filter, std::uint64_t floor, const FetchOne& fetch_one)
+      : limit_(std::min(filter.limit, kMaxReadRecords)), floor_(floor), fetch_one_(fetch_one) {}
+
+  [[nodiscard]] bool empty() const { return records_.empty(); }
+  [[nodiscard]] bool full() const { return records_.size() >= limit_; }
+  void add(Record&& record) { records_.push_back(std::move(record)); }
+  void add_damaged(std::uint64_t seq) {
+    records_.push_back({seq, 0, time_before(seq), "", kDamagedKind, 1, "event", std::to_string(seq), "", true});
+  }
+  [[nodiscard]] std::vector<Record> take() && { return std::move(records_); }
+
+ private:
+  // Of the nearest one before that can be read, whether this read answers it or not: the same on every page and by every filter.
+  [[nodiscard]] std::int64_t time_before(std::uint64_t seq) const {
+    constexpr std::uint64_t kMaxBack = 1000;
+    if (!records_.empty() && records_.back().seq == seq - 1) return records_.back().time_us;
+    for (std::uint64_t before = seq - 1; before > floor_ && seq - before <= kMaxBack; --before) {
+      auto stored = fetch_one_(before);
+      if (!stored || !*stored) continue;
+      if (const auto record = unpack(std::move(**stored))) return record->time_us;
+    }
+    return 0;
+  }
+
+  const std::size_t limit_;
+  const std::uint64_t floor_;
+  const FetchOne& fetch_one_;
+  std::vector<Record> records_;
+};
+
+bool matches(const ReadFilter& filter, const Record& record) {
+  return (filter.kinds.empty() || std::ranges::find(filter.kinds, record.kind) != filter.kinds.end()) &&
+         (filter.subject_kind.empty() || record.subject_kind == filter.subject_kind) &&
+         (filter.subject_id.empty() || record.subject_id == filter.subject_id);
+}
+
+bool is_whole(const ReadFilter& filter) { return filter.kinds.empty() && filter.subject_kind.empty(); }
+
+Result<std::vector<Record>> with_damaged(const ReadFilter& filter, std::vector<StoredRecord>&& stored, bool cut_short,
+                                         std::uint64_t floor, std::uint64_t last_seq, const FetchOne& fetch_one) {
+  RecordList list(filter, floor, fetch_one);
+  std::uint64_t expected = std::max(filter.after_seq, floor);
+  for (auto& each : stored) {
+    const std::uint64_t seq = each.record.seq;
+    while (is_whole(filter) && ++expected < seq && !list.full()) list.add_damaged(expected);
+    if (list.full()) return std::move(list).take();
+    auto record = unpack(std::move(each));
+    if (record) {
+      list.add(std::move(*record));
+    } else if (record.error().code == "db.damaged") {
+      list.add_damaged(seq);
+    } else {
+      return std::unexpected(record.error());
+    }
+  }
+  if (cut_short || !is_whole(filter)) return std::move(list).take();
+  const std::uint64_t end = std::min(filter.up_to_seq, last_seq);
+  while (++expected <= end && !list.full()) list.add_damaged(expected);
+  return std::move(list).take();
+}
+
+}  // namespace
+
+Result<std::vector<Record>> unpack_records(const ReadFilter& filter, std::vector<StoredRecord>&& stored, bool cut_short,
+                                           std::uint64_t floor, std::uint64_t last_seq, const FetchOne& fetch_one) {
+  ReadFilter kept = filter;
+  kept.after_seq = std::max(filter.after_seq, floor);
+  if (filter.with_damaged) return with_damaged(filter, std::move(stored), cut_short, floor, last_seq, fetch_one);
+  std::vector<Record> records;
+  records.reserve(stored.size());
+  for (auto& each : stored) {
+    auto record = unpack(std::move(each));
+    if (!record) return std::unexpected(record.error());
+    records.push_back(std::move(*record));
+  }
+  if (!is_whole(filter)) return records;
+  auto checked = check_complete(kept, records, cut_short, last_seq);
+  if (!checked) return std::unexpected(checked.error());
+  return records;
+}
+
+Result<std::vector<Record>> read_one_by_one(const ReadFilter& filter, std::uint64_t floor, std::uint64_t last_seq,
+                                            const FetchOne& fetch_one) {
+  constexpr std::uint64_t kAtOnce = 5000;  // an answer may end early, but not be empty before the end
+  RecordList list(filter, floor, fetch_one);
+  const std::uint64_t first = std::max(filter.after_seq, floor) + 1;
+  const std::uint64_t end = std::min(filter.up_to_seq, last_seq);
+  for (std::uint64_t seq = first; seq <= end && !list.full(); ++seq) {
+    if (seq - first >= kAtOnce && !list.empty()) break;
+    auto stored = fetch_one(seq);
+    if (!stored && stored.error().code != "db.damaged") return std::unexpected(stored.error());
+    if (!stored || !*stored) {
+      list.add_damaged(seq);
+      continue;
+    }
+    auto record = unpack(std::move(**stored));
+    if (!record) {
+      list.add_damaged(seq);
+    } else if (matches(filter, *record)) {
+      list.add(std::move(*record));
+    }
+  }
+  return std::move(list).take();
 }
 
 Result<void> check_not_cut(std::uint64_t last_seq, const std::vector<std::uint64_t>& snapshots,

@@ -18,6 +18,12 @@ class SharedJournal : public Journal {
   // Returns when there may be new records, when no process leads, and after at_most at the latest; the first time at
   // once. True: no process leads, so try_lead(). Errors: the store does not answer. For one thread.
   [[nodiscard]] virtual Result<bool> wait_for_news(std::chrono::milliseconds at_most) = 0;
+
+  // Of one that leads: how long ago the store last said so.
+  [[nodiscard]] virtual std::chrono::milliseconds silence() const { return std::chrono::milliseconds(0); }
+
+  // Of one that leads: whether the store takes records, found out by writing what is not kept.
+  [[nodiscard]] virtual Result<void> try_writing() { return {}; }
 };
 
 }  // namespace railweave::db

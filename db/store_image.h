@@ -4,14 +4,27 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "db/journal.h"
+#include "db/report_schema.h"
 #include "db/stored.h"
 
 namespace railweave::db {
+
+// Rows of a table, a page at a time.
+class ReportPages {
+ public:
+  ReportPages() = default;
+  ReportPages(const ReportPages&) = delete;
+  ReportPages& operator=(const ReportPages&) = delete;
+  virtual ~ReportPages() = default;
+  // Empty: the end.
+  [[nodiscard]] virtual Result<std::vector<ReportRow>> next() = 0;
+};
 
 // Not thread-safe. Errors: those of reading the store.
 class StoreImage {
@@ -34,8 +47,12 @@ class StoreImage {
   [[nodiscard]] virtual Result<std::optional<StoredSnapshot>> snapshot(std::uint64_t seq) = 0;
   [[nodiscard]] virtual Result<std::vector<std::string>> digests() = 0;
   [[nodiscard]] virtual Result<std::optional<StoredBytes>> blob(const std::string& digest) = 0;
-  // Every row of every reporting table, whole, by table and primary key in binary order.
-  [[nodiscard]] virtual Result<void> reports(const std::function<Result<void>(ReportRow&&)>& visit) = 0;
+  [[nodiscard]] virtual const ReportSchema& report_schema() const = 0;
+  // Rows of one reporting table, whole, by primary key in binary order. It outlives no image; one of a table at a time.
+  [[nodiscard]] virtual Result<std::unique_ptr<ReportPages>> report_pages(const std::string& table) = 0;
+
+  // Every row of every reporting table, by table and key.
+  [[nodiscard]] Result<void> reports(const std::function<Result<void>(ReportRow&&)>& visit);
 };
 
 }  // namespace railweave::db

@@ -26,7 +26,7 @@ struct AppendStatement {
   std::vector<std::string> parameters;  // binary
 };
 
-// Of a batch that was checked; its blobs are not in it.
+// Appends a batch that was checked, without its blobs.
 AppendStatement append_statement(const Batch& batch, const PackedBatch& packed, std::int64_t nonce, const Fence& fence,
                                  const ReportSchema& schema);
 

@@ -1,6 +1,7 @@
 #include "db/postgres/lease.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "db/postgres/binary.h"
@@ -28,16 +29,14 @@ Result<std::unique_ptr<Lease>> Lease::acquire(const std::string& url, const Sess
   if (!connected) return std::unexpected(connected.error());
   lease->session_ = std::move(*connected);
   const auto give_up = Clock::now() + options.patience;
-  std::mutex mutex;
-  std::condition_variable pause;
+  constexpr std::chrono::milliseconds kPause{100};
   while (true) {
     auto taken = lease->take();
     if (taken) break;
     if (taken.error().code != "db.locked" || Clock::now() >= give_up) return std::unexpected(taken.error());
-    std::unique_lock lock(mutex);
-    pause.wait_for(lock, std::chrono::milliseconds(100));
+    std::this_thread::sleep_for(kPause);
   }
-  lease->thread_ = std::jthread([raw = lease.get()](const std::stop_token& stop) { raw->keep(stop); });
+  lease->worker_.start([raw = lease.get()](Worker::Turn& turn) { raw->keep(turn); });
   return lease;
 }
 
@@ -53,6 +52,7 @@ Result<void> Lease::take() {
                 "stop the service that has it, or name another store");
   }
   term_ = static_cast<std::uint64_t>((*taken)[0][0].as<std::int64_t>());
+  options_.log.info("the lease is taken by {}, term {}, for {} ms", options_.holder, term_, options_.length.count());
   const std::lock_guard lock(mutex_);
   until_ = before + options_.length;
   return {};
@@ -83,18 +83,20 @@ Result<bool> Lease::extend(Session& session) {
     }
     is_new = !std::exchange(deposed_, true);
   }
+  if (is_new) options_.log.warn("the lease of term {} is lost: another has taken over", term_);
   if (is_new && options_.on_deposed) options_.on_deposed();
   return false;
 }
 
-void Lease::keep(const std::stop_token& stop) {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, options_.length / 3, [] { return false; });
-    }
-    if (stop.stop_requested()) return;
-    if (const auto renewed = renew(); renewed && !*renewed) return;
+void Lease::keep(Worker::Turn& turn) {
+  bool fails = false;  // told once
+  while (turn.rest(options_.length / 3)) {
+    const auto renewed = renew();
+    if (renewed && !*renewed) return;
+    if (!renewed && !fails) options_.log.warn("the lease is not renewed: {}", renewed.error().text());
+    if (renewed && fails) options_.log.info("the lease is renewed again");
+    fails = !renewed;
+    if (renewed) options_.log.trace("the lease of term {} is renewed", term_);
   }
 }
 
@@ -103,10 +105,14 @@ bool Lease::held() const {
   return !deposed_ && Clock::now() < until_;
 }
 
+std::chrono::milliseconds Lease::since_renewal() const {
+  const std::lock_guard lock(mutex_);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - (until_ - options_.length));
+}
+
 Lease::~Lease() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
-  thread_.join();
+  if (term_ == 0) return;  // it was not acquired
+  worker_.stop();
   if (session_ == nullptr || session_->lost() || deposed_) return;
   (void)session_->run(kRelease, {binary(options_.holder), binary(static_cast<std::int64_t>(term_))},
                       "give the lease back");

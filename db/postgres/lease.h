@@ -4,15 +4,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
 #include "db/postgres/session.h"
+#include "fabric/base/log/log.h"
+#include "fabric/base/worker/worker.h"
 
 namespace railweave::db::postgres {
 
@@ -21,6 +21,7 @@ struct LeaseOptions {
   std::chrono::milliseconds length{5'000};    // how long it holds without renewal
   std::chrono::milliseconds patience{7'000};  // how long to wait for another holder's to expire
   std::function<void()> on_deposed;           // once, when another holder is seen to have it; from any thread
+  log::Log log{};
 };
 
 class Lease {
@@ -38,6 +39,7 @@ class Lease {
   // False once another holder took over, or when the last renewal that is known to have arrived is too old: then another
   // may have. By the monotonic clock of this machine.
   [[nodiscard]] bool held() const;
+  [[nodiscard]] std::chrono::milliseconds since_renewal() const;
 
   // Over any session: renews what has expired without another holder, which continues the same term. False: another holder
   // has taken over, for good.
@@ -49,7 +51,7 @@ class Lease {
       : url_(std::move(url)), session_options_(std::move(session)), options_(std::move(options)) {}
   Result<void> take();
   Result<bool> renew();
-  void keep(const std::stop_token& stop);
+  void keep(Worker::Turn& turn);
 
   const std::string url_;
   const SessionOptions session_options_;
@@ -60,8 +62,7 @@ class Lease {
   mutable std::mutex mutex_;  // guards the next two
   Clock::time_point until_;
   bool deposed_ = false;
-  std::condition_variable_any wake_;
-  std::jthread thread_;  // last: uses all of the above
+  Worker worker_{"lease"};  // last: uses all of the above
 };
 
 }  // namespace railweave::db::postgres

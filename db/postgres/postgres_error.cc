@@ -14,6 +14,12 @@ struct StateMeaning {
   const char* hint;
 };
 
+constexpr const char* kNoSession = "the session is not kept between transactions";
+constexpr const char* kPoolerHint =
+    "a pooler (PgBouncer) in transaction or statement mode is between: name PostgreSQL itself in the connection "
+    "string, or a "
+    "pool of mode session; a railweaved needs four connections, so that there is nothing to pool";
+
 constexpr std::array kMeanings = std::to_array<StateMeaning>({
     {"23505", ErrorKind::conflict, "db.gap", "another writer has stored this place already",
      "read the journal up to its end and decide again"},
@@ -22,8 +28,15 @@ constexpr std::array kMeanings = std::to_array<StateMeaning>({
     {"28", ErrorKind::unavailable, "db.cannotConnect", "the server refuses this user",
      "check the user, its password and pg_hba.conf"},
     {"3D000", ErrorKind::notFound, "db.notThere", "the database does not exist", "create it: createdb NAME"},
-    {"42501", ErrorKind::unavailable, "db.readOnly", "this user may not do that",
-     "make it the owner of the database, or grant it CREATE and all privileges on its schema"},
+    {"42501", ErrorKind::unavailable, "db.notAllowed", "this role may not do that",
+     "make it the owner of the database and of what is in it (ALTER DATABASE NAME OWNER TO ROLE; REASSIGN OWNED), or, "
+     "for a "
+     "new store, GRANT CREATE ON SCHEMA public TO ROLE; every release may add tables, so that it is needed later too"},
+    // Prepared statements that are another client's, or gone.
+    {"42P05", ErrorKind::unavailable, "db.pooler", kNoSession, kPoolerHint},
+    {"26000", ErrorKind::unavailable, "db.pooler", kNoSession, kPoolerHint},
+    {"42P01", ErrorKind::notFound, "db.notThere", "a table of the store is not there",
+     "check the search_path of the role and the name of the database, or restore the store from a backup"},
     {"53100", ErrorKind::unavailable, "db.full", "the server's disk is full; nothing was written",
      "free space where the server keeps its data"},
     {"53", ErrorKind::unavailable, "db.busy", "the server has no more connections or memory to give",
@@ -52,6 +65,11 @@ Error postgres_error(std::string_view sqlstate, std::string_view doing, std::str
   std::string message =
       "cannot " + std::string(doing) + ": " + found.message + " (PostgreSQL " + std::string(sqlstate) + ": ";
   return Error{found.kind, found.code, message + std::string(said) + ")", std::move(location), found.hint};
+}
+
+Error pooled_session(std::string_view why, std::string location) {
+  return Error{ErrorKind::unavailable, "db.pooler", std::string(kNoSession) + ": " + std::string(why),
+               std::move(location), kPoolerHint};
 }
 
 Error connection_lost(std::string_view doing, std::string_view said, std::string location) {

@@ -23,6 +23,30 @@ Value value_of(const pqxx::field& field, ReportColumn::Type type) {
   return std::string(field.c_str(), field.size());
 }
 
+class PostgresPages final : public ReportPages {
+ public:
+  PostgresPages(std::string table, const ReportColumns& columns, Session& session, std::string cursor)
+      : table_(std::move(table)), columns_(columns), session_(session), cursor_(std::move(cursor)) {}
+
+  Result<std::vector<ReportRow>> next() override {
+    const auto rows = session_.run("FETCH 1000 FROM " + cursor_, {}, "read " + table_);
+    if (!rows) return std::unexpected(rows.error());
+    std::vector<ReportRow> page;
+    for (const auto& found : *rows) {
+      ReportRow& row = page.emplace_back(table_, std::vector<std::pair<std::string, Value>>{});
+      pqxx::row::size_type at = 0;
+      for (const auto& [name, column] : columns_) row.columns.emplace_back(name, value_of(found[at++], column.type));
+    }
+    return page;
+  }
+
+ private:
+  const std::string table_;
+  const ReportColumns& columns_;  // of the image
+  Session& session_;              // of the image
+  const std::string cursor_;
+};
+
 class PostgresImage final : public StoreImage {
  public:
   PostgresImage(std::unique_ptr<Session> session, ReportSchema schema, Extent extent)
@@ -53,40 +77,31 @@ class PostgresImage final : public StoreImage {
   Result<std::optional<StoredBytes>> blob(const std::string& digest) override {
     return postgres::fetch_blob(*session_, digest);
   }
-  Result<void> reports(const std::function<Result<void>(ReportRow&&)>& visit) override {
-    for (const auto& [table, columns] : schema_.tables()) {
-      std::string names;
-      std::string keys;
-      for (const auto& [name, column] : columns) {
-        names += (names.empty() ? "" : ", ") + sql_name(name);
-        if (!column.primary_key) continue;
-        keys += (keys.empty() ? "" : ", ") + sql_name(name);
-        if (column.type == ReportColumn::Type::text) keys += " COLLATE \"C\"";
-      }
-      const std::string cursor = sql_name("rows of " + table);
-      auto declared = session_->execute("DECLARE " + cursor + " NO SCROLL CURSOR FOR SELECT " + names + " FROM " +
-                                            sql_name(table) + " ORDER BY " + keys,
-                                        "read " + table);
-      if (!declared) return declared;
-      while (true) {
-        const auto rows = session_->run("FETCH 1000 FROM " + cursor, {}, "read " + table);
-        if (!rows) return std::unexpected(rows.error());
-        if (rows->empty()) break;
-        for (const auto& found : *rows) {
-          ReportRow row{table, {}};
-          pqxx::row::size_type at = 0;
-          for (const auto& [name, column] : columns) row.columns.emplace_back(name, value_of(found[at++], column.type));
-          if (auto visited = visit(std::move(row)); !visited) return visited;
-        }
-      }
+  const ReportSchema& report_schema() const override { return schema_; }
+  Result<std::unique_ptr<ReportPages>> report_pages(const std::string& table) override {
+    const ReportColumns& columns = schema_.columns(table);
+    std::string names;
+    std::string keys;
+    for (const auto& [name, column] : columns) {
+      names += (names.empty() ? "" : ", ") + sql_name(name);
+      if (!column.primary_key) continue;
+      keys += (keys.empty() ? "" : ", ") + sql_name(name);
+      if (column.type == ReportColumn::Type::text) keys += " COLLATE \"C\"";
     }
-    return {};
+    // A table may be read more than once, each time through a cursor of its own.
+    const std::string cursor = sql_name("rows " + std::to_string(++cursors_) + " of " + table);
+    auto declared = session_->execute("DECLARE " + cursor + " NO SCROLL CURSOR FOR SELECT " + names + " FROM " +
+                                          sql_name(table) + " ORDER BY " + keys,
+                                      "read " + table);
+    if (!declared) return std::unexpected(declared.error());
+    return std::make_unique<PostgresPages>(table, columns, *session_, cursor);
   }
 
  private:
   std::unique_ptr<Session> session_;
   ReportSchema schema_;
   const Extent extent_;
+  std::size_t cursors_ = 0;
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "db/checksum.h"
 #include "db/journal_rules.h"
 #include "db/postgres/append_statement.h"
-#include "db/postgres/binary.h"
+#include "db/postgres/exclusive.h"
 #include "db/postgres/migration.h"
 #include "db/postgres/postgres_image.h"
 #include "db/postgres/report_tables.h"
@@ -20,7 +20,6 @@ namespace {
 using postgres::Session;
 
 postgres::SessionOptions import_limits() { return {.statement_patience = std::chrono::minutes(5)}; }
-constexpr const char* kImporter = "railweave admin";
 
 // One transaction that holds the lease's row.
 class PostgresImport final : public StoreImport {
@@ -30,15 +29,9 @@ class PostgresImport final : public StoreImport {
 
   Result<void> begin() {
     if (auto begun = session_->execute("BEGIN", "begin the import"); !begun) return begun;
-    const auto lease = session_->run(
-        "SELECT holder, term, expires > clock_timestamp() FROM lease WHERE id = 1 FOR UPDATE", {}, "read the lease");
-    if (!lease) return std::unexpected(lease.error());
-    if (lease->empty() || (*lease)[0][2].as<bool>()) {
-      return fail(ErrorKind::conflict, "db.locked",
-                  "the store is in use by " + std::string(lease->empty() ? "another process" : (*lease)[0][0].c_str()),
-                  session_->location(), "stop the service that has it, or name another store");
-    }
-    term_ = static_cast<std::uint64_t>((*lease)[0][1].as<std::int64_t>());
+    auto fence = postgres::take_store(*session_);
+    if (!fence) return std::unexpected(fence.error());
+    fence_ = std::move(*fence);
     std::string any =
         "SELECT EXISTS (SELECT FROM journal) OR EXISTS (SELECT FROM snapshots) OR EXISTS (SELECT FROM blobs)";
     for (const auto& [table, columns] : schema_.tables()) any += " OR EXISTS (SELECT FROM " + sql_name(table) + ")";
@@ -48,10 +41,6 @@ class PostgresImport final : public StoreImport {
       return fail(ErrorKind::conflict, "db.exists", "the store is not empty", session_->location(),
                   "name a new database; one that is not needed any more is removed with DROP DATABASE");
     }
-    const auto taken =
-        session_->run("UPDATE lease SET holder = $1::text, expires = clock_timestamp() + interval '1 day' WHERE id = 1",
-                      {postgres::binary(kImporter)}, "take the lease");
-    if (!taken) return std::unexpected(taken.error());
     return {};
   }
 
@@ -72,7 +61,7 @@ class PostgresImport final : public StoreImport {
       if (!written) return written;
     }
     if (batch.records.empty() && batch.reports.empty()) return {};
-    const auto statement = postgres::append_statement(batch, packed, 0, {kImporter, term_}, schema_);
+    const auto statement = postgres::append_statement(batch, packed, 0, fence_, schema_);
     const auto done = session_->run(statement.sql, statement.parameters, "write the store");
     if (!done) return std::unexpected(done.error());
     return held((*done)[0][0].as<std::int64_t>() == 1);
@@ -80,18 +69,15 @@ class PostgresImport final : public StoreImport {
 
   Result<void> add(const Snapshot& snapshot) override {
     if (auto checked = check_snapshot(snapshot); !checked) return checked;
-    const auto written = postgres::write_snapshot(*session_, snapshot, PackedText(snapshot.payload), checksum(snapshot),
-                                                  {kImporter, term_});
+    const auto written =
+        postgres::write_snapshot(*session_, snapshot, PackedText(snapshot.payload), checksum(snapshot), fence_);
     if (!written) return std::unexpected(written.error());
     return held(*written);
   }
 
   // Terms of later writers are above those of the records.
   Result<void> finish() override {
-    const auto given = session_->run(
-        "UPDATE lease SET holder = '', term = $1::bigint, expires = '-infinity' WHERE id = 1",
-        {postgres::binary(static_cast<std::int64_t>(std::max(term_, last_term_)))}, "give the lease back");
-    if (!given) return std::unexpected(given.error());
+    if (auto given = postgres::give_store_back(*session_, std::max(fence_.term, last_term_)); !given) return given;
     return session_->execute("COMMIT", "commit the import");
   }
 
@@ -103,7 +89,7 @@ class PostgresImport final : public StoreImport {
 
   std::unique_ptr<Session> session_;
   ReportSchema schema_;
-  std::uint64_t term_ = 0;
+  postgres::Fence fence_;
   std::uint64_t last_seq_ = 0;
   std::uint64_t last_term_ = 0;
 };

@@ -94,6 +94,11 @@ class PostgresJournal final : public SharedJournal {
     const auto* lease = leading_.load();
     return lease == nullptr ? 0 : lease->term();
   }
+  std::chrono::milliseconds silence() const override {
+    const auto* lease = leading_.load();
+    return lease == nullptr ? std::chrono::milliseconds(0) : lease->since_renewal();
+  }
+  Result<void> try_writing() override;
   Result<bool> try_lead() override;
   Result<bool> wait_for_news(std::chrono::milliseconds at_most) override;
 
@@ -102,9 +107,13 @@ class PostgresJournal final : public SharedJournal {
 
  private:
   [[nodiscard]] postgres::SessionOptions limits(bool appends = false) const {
-    return {.statement_patience = options_.patience, .appends = appends, .newest_timeline = newest_timeline_};
+    return {.statement_patience = options_.patience,
+            .network_patience = options_.lease,
+            .appends = appends,
+            .newest_timeline = newest_timeline_};
   }
   void make_visible(std::uint64_t seq);
+  Result<std::optional<StoredRecord>> read_one(std::uint64_t seq);
   std::unexpected<Error> deposed() const;
   // These with write_mutex_ held.
   Result<void> be_ready();
@@ -139,8 +148,11 @@ class PostgresJournal final : public SharedJournal {
   // The newest record that append has acknowledged or read has returned: a reader may see a commit before append has returned.
   std::atomic<std::uint64_t> visible_seq_{0};
 
-  std::mutex read_mutex_;  // guards reader_
+  // A network that forgets one connection has often forgotten those beside it: a reader of before is not waited for.
+  std::atomic<std::uint64_t> writers_lost_{0};
+  std::mutex read_mutex_;  // guards the next two
   std::unique_ptr<Session> reader_;
+  std::uint64_t reader_since_ = 0;  // writers_lost_ as it was connected
 
   std::unique_ptr<Session> listener_;  // of wait_for_news
 };
@@ -230,7 +242,7 @@ Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packe
     if (!extended) return std::unexpected(extended.error());
     if (*extended) held = append_all();
     if (!*extended || (held && !*held)) {
-      // Of the first the lease has told.
+      // The lease has told of the first.
       if (!is_deposed_.exchange(true) && *extended && options_.on_deposed) options_.on_deposed();
       return deposed();
     }
@@ -243,6 +255,7 @@ Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packe
 Result<void> PostgresJournal::write(const Batch& batch, const PackedBatch& packed, std::int64_t nonce) {
   auto stored = store(batch, packed, nonce);
   if (stored || !writer_->lost()) return stored;
+  ++writers_lost_;
   if (batch.records.empty()) {
     // Writing it again comes to the same, once nothing of the old session can follow.
     doubt_ = postgres::Doubt{writer_->backend(), 0, nonce};
@@ -284,8 +297,8 @@ Result<void> PostgresJournal::append(const Batch& batch) {
 
 Result<void> PostgresJournal::lead(std::chrono::milliseconds patience) {
   const std::lock_guard guard(write_mutex_);
-  auto lease =
-      postgres::Lease::acquire(url_, limits(), {options_.holder, options_.lease, patience, options_.on_deposed});
+  auto lease = postgres::Lease::acquire(url_, limits(),
+                                        {options_.holder, options_.lease, patience, options_.on_deposed, options_.log});
   if (!lease) return std::unexpected(lease.error());
   lease_ = std::move(*lease);
   fence_ = {lease_->holder(), lease_->term()};
@@ -308,6 +321,12 @@ Result<bool> PostgresJournal::try_lead() {
   if (led) return true;
   if (led.error().code == "db.locked") return false;
   return std::unexpected(std::move(led.error()));
+}
+
+Result<void> PostgresJournal::try_writing() {
+  const std::lock_guard guard(write_mutex_);
+  if (auto ready = be_ready(); !ready) return ready;
+  return postgres::write_and_undo(*writer_);
 }
 
 Result<bool> PostgresJournal::wait_for_news(std::chrono::milliseconds at_most) {
@@ -338,10 +357,11 @@ auto PostgresJournal::with_reader(Fetch fetch) -> decltype(fetch(std::declval<Se
   }
   const std::lock_guard guard(read_mutex_);
   for (bool again : {true, false}) {
-    if (reader_ == nullptr || reader_->lost()) {
+    if (const auto lost = writers_lost_.load(); reader_ == nullptr || reader_->lost() || reader_since_ != lost) {
       auto connected = Session::connect(url_, limits());
       if (!connected) return std::unexpected(connected.error());
       reader_ = std::move(*connected);
+      reader_since_ = lost;
       again = false;
     }
     auto fetched = fetch(*reader_);
@@ -354,22 +374,22 @@ Result<std::vector<Record>> PostgresJournal::read(const ReadFilter& filter) {
   if (auto checked = check_filter(filter); !checked) return std::unexpected(checked.error());
   const std::uint64_t end = visible_seq_.load();
   auto fetched = with_reader([&](Session& session) { return postgres::fetch_records(session, filter); });
+  const FetchOne one = [this](std::uint64_t seq) { return read_one(seq); };
+  if (!fetched && fetched.error().code == "db.damaged" && filter.with_damaged) {
+    return read_one_by_one(filter, floor_seq_, end, one);
+  }
   if (!fetched) return std::unexpected(fetched.error());
-  std::vector<Record> records;
-  records.reserve(fetched->records.size());
-  for (auto& stored : fetched->records) {
-    auto record = unpack(std::move(stored));
-    if (!record) return std::unexpected(record.error());
-    records.push_back(std::move(*record));
-  }
-  if (filter.kinds.empty() && filter.subject_kind.empty()) {
-    ReadFilter kept = filter;
-    kept.after_seq = std::max(filter.after_seq, floor_seq_);
-    auto checked = check_complete(kept, records, fetched->cut_short, end);
-    if (!checked) return std::unexpected(checked.error());
-  }
-  if (!records.empty()) make_visible(records.back().seq);
+  auto records = unpack_records(filter, std::move(fetched->records), fetched->cut_short, floor_seq_, end, one);
+  if (records && !records->empty() && !records->back().damaged) make_visible(records->back().seq);
   return records;
+}
+
+Result<std::optional<StoredRecord>> PostgresJournal::read_one(std::uint64_t seq) {
+  const ReadFilter only{.after_seq = seq - 1, .up_to_seq = seq, .kinds = {}, .subject_kind = {}, .subject_id = {}};
+  auto fetched = with_reader([&](Session& session) { return postgres::fetch_records(session, only); });
+  if (!fetched) return std::unexpected(fetched.error());
+  if (fetched->records.empty()) return std::nullopt;
+  return std::move(fetched->records.front());
 }
 
 Result<void> PostgresJournal::save_snapshot(const Snapshot& snapshot) {
@@ -435,8 +455,10 @@ Result<std::optional<std::string>> PostgresJournal::blob(const std::string& dige
 
 Result<std::unique_ptr<PostgresJournal>> connect(const std::string& url, PostgresOptions options) {
   auto newest = std::make_shared<postgres::Timeline>(0);
-  const postgres::SessionOptions limits{
-      .statement_patience = options.patience, .appends = true, .newest_timeline = newest};
+  const postgres::SessionOptions limits{.statement_patience = options.patience,
+                                        .network_patience = options.lease,
+                                        .appends = true,
+                                        .newest_timeline = newest};
   auto session = Session::connect(url, limits);
   if (!session) return std::unexpected(session.error());
   if (auto migrated = postgres::migrate(**session, postgres::embedded_migrations()); !migrated) {

@@ -9,6 +9,7 @@
 
 #include "db/shared_journal.h"
 #include "fabric/base/error.h"
+#include "fabric/base/log/log.h"
 
 namespace railweave::db {
 
@@ -21,6 +22,7 @@ struct PostgresOptions {
       20'000};  // with finding out whether a commit was stored when the connection was lost
   // Once, when another writer is seen to have taken over: this one never writes again. From any thread.
   std::function<void()> on_deposed;
+  log::Log log;                                  // who may write: the lease taken, kept, lost
   std::function<void(const Error&)> on_warning;  // e.g. a damaged snapshot was skipped; called from the caller's thread
 };
 

@@ -192,6 +192,20 @@ Result<void> insert_blob(Session& session, const Blob& blob, const std::string& 
               "compute the digest (SHA-256) from the bytes");
 }
 
+Result<void> write_and_undo(Session& session) {
+  constexpr std::size_t kDigestDigits = 64, kBytes = std::size_t{64} << 10U;
+  constexpr const char* kUndone = "db.undone";
+  const Blob blob{std::string(kDigestDigits, '0'), std::string(kBytes, '\0')};
+  const auto written = session.in_transaction(
+      [&]() -> Result<void> {
+        if (auto inserted = insert_blob(session, blob, blob.bytes, 0); !inserted) return inserted;
+        return fail(ErrorKind::conflict, kUndone, "it is not to be kept");
+      },
+      "try to write");
+  if (!written && written.error().code != kUndone) return written;
+  return {};
+}
+
 Result<std::optional<StoredBytes>> fetch_blob(Session& session, const std::string& digest) {
   auto rows = session.run("SELECT crc32, data_bytes, NULL::text, data FROM blobs WHERE digest = $1::text",
                           {binary(digest)}, "read blob " + digest);

@@ -33,6 +33,9 @@ Result<std::optional<StoredSnapshot>> fetch_snapshot(Session& session, std::uint
 
 // Nothing when the digest is there with the same bytes; a conflict (db.blobDiffers) when it is there with others.
 Result<void> insert_blob(Session& session, const Blob& blob, const std::string& compressed, std::uint32_t crc32);
+// Whether the server takes what is written, found out by more than what is left of a table's last page, so that a full disk
+// shows. Nothing is kept.
+Result<void> write_and_undo(Session& session);
 Result<std::optional<StoredBytes>> fetch_blob(Session& session, const std::string& digest);
 
 }  // namespace railweave::db::postgres

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "db/postgres/postgres_error.h"
@@ -23,10 +24,12 @@ std::string with_limits(const std::string& url, const SessionOptions& options) {
   };
   const auto seconds = std::max<std::int64_t>(2, options.connect_patience.count() / 1000);
   add("connect_timeout", std::to_string(seconds));
-  add("tcp_user_timeout", std::to_string(options.statement_patience.count()));
-  add("keepalives_idle", "5");
-  add("keepalives_interval", "2");
-  add("keepalives_count", "3");
+  // A connection that a firewall forgot ends after this long, whether something is being sent or waited for.
+  const auto network_s = std::max<std::int64_t>(2, options.network_patience.count() / 1000);
+  add("tcp_user_timeout", std::to_string(network_s * 1000));
+  add("keepalives_idle", std::to_string(network_s - 1));
+  add("keepalives_interval", "1");
+  add("keepalives_count", "2");
   add("application_name", "railweaved");
   add("target_session_attrs", "read-write");
   return text;
@@ -60,9 +63,29 @@ class Session::Listener : public pqxx::notification_receiver {
   std::size_t arrived = 0;
 };
 
-Session::Session(const std::string& url, const SessionOptions& options) : options_(options), location_(redacted(url)) {}
+Session::Session(const std::string& url, const SessionOptions& options)
+    : url_(url), options_(options), location_(redacted(url)) {}
 
 Session::~Session() = default;
+
+namespace {
+
+// libpqxx leaves the state out of some of its exceptions: these say it by their type.
+std::string state_of(const pqxx::sql_error& error) {
+  if (!error.sqlstate().empty()) return error.sqlstate();
+  const auto is = [&]<class Type>(std::type_identity<Type>) { return dynamic_cast<const Type*>(&error) != nullptr; };
+  if (is(std::type_identity<pqxx::insufficient_privilege>())) return "42501";
+  if (is(std::type_identity<pqxx::undefined_table>())) return "42P01";
+  if (is(std::type_identity<pqxx::undefined_column>())) return "42703";
+  if (is(std::type_identity<pqxx::undefined_function>())) return "42883";
+  if (is(std::type_identity<pqxx::syntax_error>())) return "42601";
+  if (is(std::type_identity<pqxx::disk_full>())) return "53100";
+  if (is(std::type_identity<pqxx::out_of_memory>())) return "53200";
+  if (is(std::type_identity<pqxx::insufficient_resources>())) return "53000";
+  return "";
+}
+
+}  // namespace
 
 template <class Work>
 auto Session::guarded(std::string_view doing, Work work) -> Result<decltype(work())> {
@@ -85,7 +108,7 @@ auto Session::guarded(std::string_view doing, Work work) -> Result<decltype(work
     return is_lost(error);
   } catch (const pqxx::sql_error& error) {
     // Class 08: connection; 57P: the server is being shut down; none: libpq itself found the connection broken.
-    const std::string& state = error.sqlstate();
+    const std::string state = state_of(error);
     if (state.empty() || state.starts_with("08") || state.starts_with("57P") || !connection_->is_open())
       return is_lost(error);
     return std::unexpected(postgres_error(state, doing, error.what(), location_));
@@ -167,6 +190,7 @@ Result<void> Session::introduce() {
       {}, "identify the session");
   if (!who) return std::unexpected(who.error());
   const auto row = (*who)[0];
+  if (auto own = check_own_backend(row[0].as<std::int64_t>()); !own) return own;
   backend_ = {row[0].as<std::int64_t>(), row[1].is_null() ? "" : row[1].c_str(), row[2].c_str()};
   timeline_ = row[5].as<std::int64_t>();
   if (std::string_view(row[3].c_str()) != "UTF8") {
@@ -177,6 +201,26 @@ Result<void> Session::introduce() {
   // A commit that is acknowledged before it is durable would break every promise of the journal.
   const std::string_view commit = row[4].c_str();
   if (commit == "off" || commit == "local") return execute("SET synchronous_commit = on", "configure the session");
+  return {};
+}
+
+// A pooler gives its clients process numbers of its own making. One that keeps a server's session for each client does no harm;
+// one that gives it to another client after each transaction takes away what sessions are used for.
+Result<void> Session::check_own_backend(std::int64_t process) {
+  if (connection_->backendpid() == process) return {};
+  // Another client's transaction has its own server while this session is kept for this client.
+  try {
+    pqxx::connection other(with_limits(url_, options_));
+    pqxx::nontransaction alone(other);
+    const auto found = alone.exec("SELECT pg_backend_pid()");
+    if (found[0][0].as<std::int64_t>() == process) {
+      return std::unexpected(pooled_session("two connections were served by one session in turn", location_));
+    }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    return {};  // no more connections: what cannot be told here is told by the first statement that fails
+  }
   return {};
 }
 

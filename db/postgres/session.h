@@ -20,13 +20,14 @@
 
 namespace railweave::db::postgres {
 
-// Of a server: one more whenever a standby is promoted. A primary that was failed over from and started again is writable,
+// A server's timeline: one more whenever a standby is promoted. A primary that was failed over from and started again is writable,
 // and has an older one.
 using Timeline = std::atomic<std::int64_t>;
 
 struct SessionOptions {
   std::chrono::milliseconds connect_patience{5'000};
   std::chrono::milliseconds statement_patience{10'000};  // client side; the server gives up a second earlier
+  std::chrono::milliseconds network_patience{10'000};    // with a peer that acknowledges no packets
   bool appends = false;                       // its statements are planned once, whatever their parameters are
   std::shared_ptr<Timeline> newest_timeline;  // that this process has seen: no session has an older one; null: any may
 };
@@ -43,7 +44,7 @@ class Session {
  public:
   // `url`: postgresql://user@host:port/database?... or "host=... dbname=..."; of several hosts the
   // one that can be written is taken, and of several such the one with the newest timeline. Errors: db.cannotConnect,
-  // db.readOnly (only a standby answers), db.oldPrimary, db.encoding.
+  // db.readOnly (only a standby answers), db.oldPrimary, db.encoding, db.pooler (sessions are not kept).
   static Result<std::unique_ptr<Session>> connect(const std::string& url, const SessionOptions& options);
 
   Session(const Session&) = delete;
@@ -74,8 +75,10 @@ class Session {
   auto guarded(std::string_view doing, Work work) -> Result<decltype(work())>;
   static Result<std::unique_ptr<Session>> connect_to(const std::string& url, const SessionOptions& options);
   Result<void> introduce();
+  Result<void> check_own_backend(std::int64_t process);
   const std::string& prepared(const std::string& sql);
 
+  const std::string url_;
   SessionOptions options_;
   std::string location_;
   std::unique_ptr<pqxx::connection> connection_;

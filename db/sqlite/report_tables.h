@@ -18,13 +18,14 @@ class ReportTables {
 
   [[nodiscard]] const ReportSchema& schema() const { return schema_; }
 
-  // Of a row that was checked.
+  // Takes a row that was checked.
   [[nodiscard]] Result<void> upsert(Connection& connection, const ReportRow& row) const;
 
   [[nodiscard]] Result<std::vector<ReportRow>> read(Connection& connection, const ReportFilter& filter) const;
 
- private:
   static void bind(Statement& statement, int parameter, const Value& value);
+
+ private:
   static Result<ReportColumns> load_columns(Connection& connection, const std::string& table);
   [[nodiscard]] std::string upsert_sql(const ReportRow& row) const;
 

@@ -99,11 +99,44 @@ Result<std::uint64_t> fetch_floor(Connection& connection) {
   return static_cast<std::uint64_t>(*floor);
 }
 
-Result<std::uint64_t> remove_records(Connection& connection, std::uint64_t seq, std::uint64_t limit) {
+namespace {
+
+// What ended before that record. Of the audit trail, at most `limit` rows: there may be many when this is first set.
+Result<void> remove_reports(Connection& connection, std::uint64_t to, std::uint64_t limit) {
+  {
+    auto statement = connection.prepared(
+        "DELETE FROM audit_trail WHERE seq <= ?1 AND seq < (SELECT min(seq) FROM audit_trail) + ?2");
+    if (!statement) return std::unexpected(statement.error());
+    (*statement)->bind_unsigned(1, to).bind_unsigned(2, limit);
+    if (auto ran = (*statement)->run("remove old rows of audit_trail"); !ran) return ran;
+  }
+  auto time = connection.prepared("SELECT time_us FROM journal WHERE seq = ?1");
+  if (!time) return std::unexpected(time.error());
+  const auto found = (*time)->bind_unsigned(1, to).step("read the time of a record");
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return {};
+  for (const char* sql : {"DELETE FROM job_history WHERE submitted_at_us < ?1 AND ended_at_us < ?1",
+                          "DELETE FROM fabric_incidents WHERE time_us < ?1 AND ended_at_us < ?1",
+                          "DELETE FROM guarantee_breaches WHERE began_at_us < ?1 AND ended_at_us < ?1"}) {
+    auto statement = connection.prepared(sql);
+    if (!statement) return std::unexpected(statement.error());
+    if (auto ran = (*statement)->bind(1, (*time)->integer(0)).run("remove old rows of reporting tables"); !ran)
+      return ran;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::uint64_t> remove_records(Connection& connection, std::uint64_t seq, std::uint64_t limit,
+                                     bool with_reports) {
   const auto floor = fetch_floor(connection);
   if (!floor) return floor;
   const std::uint64_t to = std::min(seq, *floor + limit);
   if (to <= *floor) return floor;
+  if (with_reports) {
+    if (auto removed = remove_reports(connection, to, limit); !removed) return std::unexpected(removed.error());
+  }
   for (const char* sql : {"UPDATE journal_floor SET seq = ?1", "DELETE FROM journal WHERE seq <= ?1"}) {
     auto statement = connection.prepared(sql);
     if (!statement) return std::unexpected(statement.error());

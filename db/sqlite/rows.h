@@ -28,7 +28,8 @@ Result<FetchedRecords> fetch_records(Connection& connection, const ReadFilter& f
 Result<void> insert_snapshot(Connection& connection, const Snapshot& snapshot, const PackedText& payload,
                              std::uint32_t crc32);
 // Removes the oldest records up to `seq`, at most `limit` of them: the number of the last one removed, ever.
-Result<std::uint64_t> remove_records(Connection& connection, std::uint64_t seq, std::uint64_t limit);
+// with_reports: and rows of reporting tables that tell of nothing later.
+Result<std::uint64_t> remove_records(Connection& connection, std::uint64_t seq, std::uint64_t limit, bool with_reports);
 Result<std::uint64_t> fetch_floor(Connection& connection);
 Result<std::vector<std::uint64_t>> fetch_snapshot_seqs(Connection& connection);  // newest first
 Result<std::optional<StoredSnapshot>> fetch_snapshot(Connection& connection, std::uint64_t seq);

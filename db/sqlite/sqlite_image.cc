@@ -23,6 +23,33 @@ Value value_at(const sqlite::Statement& row, int column, ReportColumn::Type type
   return std::string(row.bytes(column));
 }
 
+class SqlitePages final : public ReportPages {
+ public:
+  SqlitePages(std::string table, const ReportColumns& columns, sqlite::StatementUse rows)
+      : table_(std::move(table)), columns_(columns), rows_(std::move(rows)) {}
+
+  Result<std::vector<ReportRow>> next() override {
+    constexpr std::size_t kRows = 1000;
+    std::vector<ReportRow> page;
+    while (!at_end_ && page.size() < kRows) {
+      const auto more = rows_->step("read " + table_);
+      if (!more) return std::unexpected(more.error());
+      at_end_ = !*more;
+      if (at_end_) break;
+      ReportRow& row = page.emplace_back(table_, std::vector<std::pair<std::string, Value>>{});
+      int at = 0;
+      for (const auto& [name, column] : columns_) row.columns.emplace_back(name, value_at(*rows_, at++, column.type));
+    }
+    return page;
+  }
+
+ private:
+  const std::string table_;
+  const ReportColumns& columns_;  // of the image
+  sqlite::StatementUse rows_;
+  bool at_end_ = false;
+};
+
 class SqliteImage final : public StoreImage {
  public:
   SqliteImage(Connection reader, ReportSchema schema, Extent extent)
@@ -57,27 +84,18 @@ class SqliteImage final : public StoreImage {
   Result<std::optional<StoredBytes>> blob(const std::string& digest) override {
     return sqlite::fetch_blob(reader_, digest);
   }
-  Result<void> reports(const std::function<Result<void>(ReportRow&&)>& visit) override {
-    for (const auto& [table, columns] : schema_.tables()) {
-      std::string names;
-      std::string keys;
-      for (const auto& [name, column] : columns) {
-        names += (names.empty() ? "" : ", ") + sql_name(name);
-        if (column.primary_key) keys += (keys.empty() ? "" : ", ") + sql_name(name);
-      }
-      auto rows = reader_.prepared("SELECT " + names + " FROM " + sql_name(table) + " ORDER BY " + keys);
-      if (!rows) return std::unexpected(rows.error());
-      while (true) {
-        const auto more = (*rows)->step("read " + table);
-        if (!more) return std::unexpected(more.error());
-        if (!*more) break;
-        ReportRow row{table, {}};
-        int at = 0;
-        for (const auto& [name, column] : columns) row.columns.emplace_back(name, value_at(**rows, at++, column.type));
-        if (auto visited = visit(std::move(row)); !visited) return visited;
-      }
+  const ReportSchema& report_schema() const override { return schema_; }
+  Result<std::unique_ptr<ReportPages>> report_pages(const std::string& table) override {
+    const ReportColumns& columns = schema_.columns(table);
+    std::string names;
+    std::string keys;
+    for (const auto& [name, column] : columns) {
+      names += (names.empty() ? "" : ", ") + sql_name(name);
+      if (column.primary_key) keys += (keys.empty() ? "" : ", ") + sql_name(name);
     }
-    return {};
+    auto rows = reader_.prepared("SELECT " + names + " FROM " + sql_name(table) + " ORDER BY " + keys);
+    if (!rows) return std::unexpected(rows.error());
+    return std::make_unique<SqlitePages>(table, columns, std::move(*rows));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ std::int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
-class SqliteJournal final : public Journal {
+class SqliteJournal final : public SqliteStore {
  public:
   // What opening has made and found.
   struct Opened {
@@ -75,9 +76,11 @@ class SqliteJournal final : public Journal {
   Result<std::optional<Snapshot>> latest_snapshot() override;
   Result<std::vector<ReportRow>> read_report(const ReportFilter& filter) override;
   Result<std::optional<std::string>> blob(const std::string& digest) override;
+  Result<void> try_writing() override;
 
  private:
   void make_visible(std::uint64_t seq);
+  Result<std::optional<StoredRecord>> read_one(std::uint64_t seq);
   // These three with write_mutex_ held.
   Result<void> write(const Batch& batch, const PackedBatch& packed);
   Result<std::uint64_t> remove_old_records();
@@ -169,6 +172,15 @@ Result<void> SqliteJournal::append(const Batch& batch) {
   return {};
 }
 
+// The same version once more: a page that is written nevertheless.
+Result<void> SqliteJournal::try_writing() {
+  const std::lock_guard guard(write_mutex_);
+  const auto version = writer_.integer("PRAGMA user_version");
+  if (!version) return std::unexpected(version.error());
+  return in_transaction(
+      [&] { return writer_.execute("PRAGMA user_version = " + std::to_string(*version), "try to write"); });
+}
+
 Result<std::uint64_t> SqliteJournal::last_seq() {
   if (auto there = place_.check(false); !there) return std::unexpected(there.error());
   return visible_seq_.load();
@@ -182,22 +194,23 @@ Result<std::vector<Record>> SqliteJournal::read(const ReadFilter& filter) {
     const std::lock_guard guard(read_mutex_);
     return sqlite::fetch_records(reader_, filter);
   }();
+  const FetchOne one = [this](std::uint64_t seq) { return read_one(seq); };
+  if (!fetched && fetched.error().code == "db.damaged" && filter.with_damaged) {
+    return read_one_by_one(filter, floor, end, one);
+  }
   if (!fetched) return std::unexpected(fetched.error());
-  std::vector<Record> records;
-  records.reserve(fetched->records.size());
-  for (auto& stored : fetched->records) {
-    auto record = unpack(std::move(stored));
-    if (!record) return std::unexpected(record.error());
-    records.push_back(std::move(*record));
-  }
-  if (filter.kinds.empty() && filter.subject_kind.empty()) {
-    ReadFilter kept = filter;
-    kept.after_seq = std::max(filter.after_seq, floor);
-    auto checked = check_complete(kept, records, fetched->cut_short, end);
-    if (!checked) return std::unexpected(checked.error());
-  }
-  if (!records.empty()) make_visible(records.back().seq);
+  auto records = unpack_records(filter, std::move(fetched->records), fetched->cut_short, floor, end, one);
+  if (records && !records->empty() && !records->back().damaged) make_visible(records->back().seq);
   return records;
+}
+
+Result<std::optional<StoredRecord>> SqliteJournal::read_one(std::uint64_t seq) {
+  const ReadFilter only{.after_seq = seq - 1, .up_to_seq = seq, .kinds = {}, .subject_kind = {}, .subject_id = {}};
+  const std::lock_guard guard(read_mutex_);
+  auto fetched = sqlite::fetch_records(reader_, only);
+  if (!fetched) return std::unexpected(fetched.error());
+  if (fetched->records.empty()) return std::nullopt;
+  return std::move(fetched->records.front());
 }
 
 Result<std::vector<ReportRow>> SqliteJournal::read_report(const ReportFilter& filter) {
@@ -243,7 +256,8 @@ Result<std::uint64_t> SqliteJournal::remove_old_records() {
   const auto kept = sqlite::fetch_snapshot_seqs(writer_);
   if (!kept) return std::unexpected(kept.error());
   if (kept->size() < kKeptSnapshots) return floor_seq_.load();
-  return sqlite::remove_records(writer_, std::min(kept->back(), last_seq_ - options_.keep_records), kMaxRemoved);
+  const std::uint64_t up_to = std::min(kept->back(), last_seq_ - options_.keep_records);
+  return sqlite::remove_records(writer_, up_to, kMaxRemoved, !options_.keep_reports);
 }
 
 Result<std::optional<Snapshot>> SqliteJournal::latest_snapshot() {
@@ -325,7 +339,7 @@ Result<void> quick_check(Connection& writer, const std::filesystem::path& path) 
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> open_sqlite_journal(const std::filesystem::path& path, SqliteOptions options) {
+Result<std::unique_ptr<SqliteStore>> open_sqlite_journal(const std::filesystem::path& path, SqliteOptions options) {
   const auto file = sqlite::find_store_file(path, options.create);
   if (!file) return std::unexpected(file.error());
   auto lock = sqlite::StoreLock::acquire(*file);

@@ -34,7 +34,7 @@ class Statement {
   // Steps to the end, ignoring rows.
   [[nodiscard]] Result<void> run(std::string_view doing);
 
-  // Of the present row; views hold until the next step or reset. NULL reads as 0 or empty.
+  // Columns of the present row; views hold until the next step or reset. NULL reads as 0 or empty.
   [[nodiscard]] std::int64_t integer(int column) const;
   [[nodiscard]] std::uint64_t unsigned_integer(int column) const { return static_cast<std::uint64_t>(integer(column)); }
   [[nodiscard]] std::string_view bytes(int column) const;

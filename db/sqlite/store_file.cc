@@ -54,8 +54,7 @@ Result<void> check_file(const std::filesystem::path& path, bool create) {
   if (::stat(path.c_str(), &status) != 0) {
     if (errno != ENOENT) return system_failure("examine the store", errno, path);
     if (create) return {};
-    return fail(ErrorKind::notFound, "db.notThere", "there is no store", path.string(),
-                "check the path, or allow creating one");
+    return fail(ErrorKind::notFound, "db.notThere", "there is no store", path.string(), "check the path");
   }
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorKind::invalid, "db.notAFile", "the store's path names a directory or a device, not a file",

@@ -14,7 +14,7 @@ namespace railweave::db::sqlite {
 // Thread-safe: constant after construction.
 class StorePlace {
  public:
-  // Of an open store whose WAL is there.
+  // For an open store whose WAL is there.
   static Result<StorePlace> of(const std::filesystem::path& store);
 
   // db.lost: a file is gone, is another one, or was emptied. An empty WAL is in order until the next commit: another
