@@ -34,7 +34,9 @@ Result<TcpConnection> Client::Impl::connect(Clock::time_point deadline) const {
   Result<TcpConnection> connection =
       TcpConnection::open(url, {options.ca_file, options.certificate_file, options.key_file},
                           std::min(deadline, Clock::now() + options.connect_timeout), options.refuse_address);
-  if (!connection) {
+  if (connection) {
+    connection->give_up_when(options.give_up);
+  } else {
     Error& error = connection.error();
     error.message = options.service + " does not answer at " + url.text() + ": " + error.message;
     if (error.code == "client.untrusted") {

@@ -35,6 +35,8 @@ struct ClientOptions {
   bool accept_gzip = true;
   // Why a numeric address must not be connected to; none: it may be (client.addressRefused).
   std::function<std::optional<std::string>(std::string_view address)> refuse_address = {};
+  // Asked several times a second while a request waits; true: it ends as if its time were over.
+  std::function<bool()> give_up = {};
 };
 
 struct ClientRequest {

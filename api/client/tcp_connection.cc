@@ -29,14 +29,17 @@ int remaining_ms(TcpConnection::Clock::time_point deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(remaining, 0, INT_MAX));
 }
 
-// The events that came; 0 at the deadline.
-short wait_for(int descriptor, short events, TcpConnection::Clock::time_point deadline) {
+// The events that came; 0 at the deadline, or where it is given up.
+short wait_for(int descriptor, short events, TcpConnection::Clock::time_point deadline,
+               const std::function<bool()>& give_up = {}) {
+  constexpr int kAskMs = 200;
   for (;;) {
     pollfd one{descriptor, events, 0};
-    const int ready = poll(&one, 1, remaining_ms(deadline));
+    const int left_ms = remaining_ms(deadline);
+    const int ready = poll(&one, 1, give_up ? std::min(left_ms, kAskMs) : left_ms);
     if (ready > 0) return one.revents;
-    if (ready == 0) return 0;
-    if (errno != EINTR) return POLLERR;
+    if (ready < 0 && errno != EINTR) return POLLERR;
+    if (ready == 0 && (TcpConnection::Clock::now() >= deadline || (give_up && give_up()))) return 0;
   }
 }
 
@@ -206,7 +209,7 @@ TcpConnection::Done TcpConnection::read_tls(std::span<char> room, Clock::time_po
     const int why = SSL_get_error(tls_, done);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return {Io::closed, 0};
     const short events = why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
-    if (wait_for(descriptor_, events, deadline) == 0) return {Io::timed_out, 0};
+    if (wait_for(descriptor_, events, deadline, give_up_) == 0) return {Io::timed_out, 0};
   }
 }
 
@@ -218,7 +221,7 @@ TcpConnection::Done TcpConnection::write_tls(std::string_view bytes, Clock::time
     if (done == 1) return {Io::ok, count};
     const int why = SSL_get_error(tls_, done);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return {Io::closed, 0};
-    const short events = wait_for(descriptor_, POLLOUT | POLLIN, deadline);
+    const short events = wait_for(descriptor_, POLLOUT | POLLIN, deadline, give_up_);
     if (events == 0) return {Io::timed_out, 0};
     char next = 0;
     std::size_t seen = 0;
@@ -232,7 +235,7 @@ TcpConnection::Done TcpConnection::read(std::span<char> room, Clock::time_point 
     const ssize_t count = recv(descriptor_, room.data(), room.size(), 0);
     if (count > 0) return {Io::ok, static_cast<std::size_t>(count)};
     if (count == 0 || !is_transient(errno)) return {Io::closed, 0};
-    if (wait_for(descriptor_, POLLIN, deadline) == 0) return {Io::timed_out, 0};
+    if (wait_for(descriptor_, POLLIN, deadline, give_up_) == 0) return {Io::timed_out, 0};
   }
 }
 
@@ -242,7 +245,7 @@ TcpConnection::Done TcpConnection::write(std::string_view bytes, Clock::time_poi
     const ssize_t count = send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) return {Io::ok, static_cast<std::size_t>(count)};
     if (!is_transient(errno)) return {Io::closed, 0};
-    const short events = wait_for(descriptor_, POLLOUT | POLLIN, deadline);
+    const short events = wait_for(descriptor_, POLLOUT | POLLIN, deadline, give_up_);
     if (events == 0) return {Io::timed_out, 0};
     if ((events & POLLIN) != 0 && (events & POLLOUT) == 0) return {Io::ok, 0};
   }

@@ -35,12 +35,18 @@ class TcpConnection {
 
   ~TcpConnection();
   TcpConnection(TcpConnection&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)), tls_(std::exchange(other.tls_, nullptr)) {}
+      : descriptor_(std::exchange(other.descriptor_, -1)),
+        tls_(std::exchange(other.tls_, nullptr)),
+        give_up_(std::move(other.give_up_)) {}
   TcpConnection& operator=(TcpConnection&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     std::swap(tls_, other.tls_);
+    std::swap(give_up_, other.give_up_);
     return *this;
   }
+
+  // Asked while something is waited for; true: the deadline counts as over.
+  void give_up_when(std::function<bool()> give_up) { give_up_ = std::move(give_up); }
 
   struct Done {
     Io outcome = Io::closed;
@@ -63,6 +69,7 @@ class TcpConnection {
 
   int descriptor_ = -1;
   ssl_st* tls_ = nullptr;  // owned; null: bytes go as they are
+  std::function<bool()> give_up_;
 };
 
 }  // namespace railweave::api

@@ -69,6 +69,9 @@ Result<Url> parse_url(std::string_view text) {
   if (port.empty()) return url;
   unsigned value = 0;
   const auto [end, error] = std::from_chars(port.data() + 1, port.data() + port.size(), value);
+  if (port.contains('/') || url.host.contains('/')) {
+    return bad(text, "it has a path, where only the host and the port are named");
+  }
   const bool whole = port.front() == ':' && error == std::errc() && end == port.data() + port.size();
   if (!whole || value == 0 || value > 65535) return bad(text, "the port is not a number from 1 to 65535");
   url.port = static_cast<std::uint16_t>(value);

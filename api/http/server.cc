@@ -157,17 +157,17 @@ void Server::Impl::admit(Socket socket, IoThread& where, bool is_unix) {
     peer.address = endpoint.address().to_string();
     peer.port = endpoint.port();
   }
-  const char* limit = core.slots.take(peer.address);
-  if (limit == nullptr) {
+  const ConnectionSlots::Taken slot = core.slots.take(peer.address);
+  if (slot.limit == nullptr) {
     where.metrics.count_accepted();
   } else {
-    where.metrics.count_refused_connection(limit);
+    where.metrics.count_refused_connection(slot.limit);
     if (++core.refusing > kMaxBeingTurnedAway) {
       --core.refusing;
       return;
     }
   }
-  auto connection = std::make_shared<Connection>(core, where, std::move(socket), std::move(peer), limit == nullptr);
+  auto connection = std::make_shared<Connection>(core, where, std::move(socket), std::move(peer), slot.id);
   asio::post(where.context, [connection = std::move(connection)] { connection->start(); });
 }
 
@@ -215,7 +215,7 @@ HttpMetrics Server::metrics() const {
   for (const auto& thread : impl_->io) metrics.add(thread->metrics.snapshot());
   metrics.open_connections = impl_->core.slots.open();
   metrics.requests_in_flight = impl_->core.in_flight;
-  metrics.open_streams = impl_->core.streams;
+  metrics.open_streams = impl_->core.streams.open();
   const ComputePool::Load load = impl_->core.pool.load();
   metrics.compute_queued = load.queued;
   metrics.compute_running = load.running;

@@ -19,15 +19,17 @@ namespace {
 
 constexpr std::size_t kMaxRequestIdBytes = 64;
 constexpr std::chrono::milliseconds kTurnAwayTimeout{1000};
+constexpr std::size_t kQuickGzipBytes = 256U << 10U;  // ten milliseconds or so
 
 bool is_plain_id(std::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestIdBytes && percent_encode(id) == id;
 }
 
-void call_handler(const ServerCore& core, const Route& route, const Responder& responder) {
+// One step of the answer, where it is still wanted. What it throws is the answer.
+template <class Step>
+void run_step(const ServerCore& core, const Responder& responder, Step step) {
   try {
-    if (responder.request().stop.stop_requested()) return;
-    route.handler(responder.request(), responder);
+    if (!responder.request().stop.stop_requested()) step();
   } catch (const std::bad_alloc&) {
     core.log_error("no memory for a request of " + responder.request().route);
     responder(Error{ErrorKind::unavailable, "http.outOfMemory", "there is no memory for this request now", "",
@@ -38,14 +40,18 @@ void call_handler(const ServerCore& core, const Route& route, const Responder& r
   }
 }
 
+void call_handler(const ServerCore& core, const Route& route, const Responder& responder) {
+  run_step(core, responder, [&] { route.handler(responder.request(), responder); });
+}
+
 }  // namespace
 
-Connection::Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer, bool holds_slot)
+Connection::Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer, ConnectionSlots::Id slot)
     : core_(core),
       io_(io),
       socket_(std::move(socket)),
       peer_(std::move(peer)),
-      holds_slot_(holds_slot),
+      slot_(slot),
       input_(2 * core.options.max_header_bytes),
       inbox_(std::make_shared<AnswerInbox>([this] {
         // The connection lives while the inbox is open, so this is valid; the copy keeps it alive until the loop runs
@@ -58,8 +64,8 @@ Connection::Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer,
 
 Connection::~Connection() {
   inbox_->close();
-  if (holds_slot_) {
-    core_.slots.release(peer_.address);
+  if (slot_ != 0) {
+    core_.slots.release(slot_);
   } else {
     --core_.refusing;
   }
@@ -68,10 +74,18 @@ Connection::~Connection() {
 void Connection::start() {
   if (core_.stopping) return;
   io_.add(shared_from_this());
+  if (slot_ != 0) {
+    core_.slots.close_by(slot_, [weak = weak_from_this(), &io = io_] {
+      if (auto self = weak.lock()) asio::post(io.context, [self = std::move(self)] { self->abort(); });
+    });
+    core_.slots.waits(slot_, false);
+  }
   asio::co_spawn(io_.context, run(), asio::detached);
 }
 
 void Connection::check_deadline(Clock::time_point now) {
+  // Between requests, and of streams, which have no further one. Before the answer to a request nothing is cut off.
+  if (phase_ != Phase::busy && !is_still_trusted()) return end("the certificate is trusted no more");
   if (now < deadline_) return;
   disarm();
   timed_out_ = true;
@@ -95,7 +109,7 @@ Task<void> Connection::run() {
     const bool begun = co_await begin_tls();
     if (!begun) {
       // Nothing can be said to such a client.
-    } else if (holds_slot_) {
+    } else if (slot_ != 0) {
       co_await serve();
     } else {
       co_await turn_away();
@@ -114,9 +128,10 @@ Task<void> Connection::run() {
 
 Task<void> Connection::serve() {
   for (bool goes_on = true; goes_on;) {
-    const Step head = co_await read_head();
+    const Step head = co_await await_head();
     if (head == Step::ended) co_return;
     goes_on = co_await serve_one(head);
+    answered_ = true;
   }
 }
 
@@ -189,11 +204,19 @@ void Connection::dispatch() {
       std::shared_ptr<const Request>(held, &held->request),
       [inbox = inbox_, ticket](Response response) { inbox->deliver(ticket, std::move(response)); });
   const Route& route = *exchange_.route;
-  const Work work = route.options.heavy ? Work::heavy : Work::quick;
+  const bool heavy = route.options.heavy || (route.options.heavy_when && route.options.heavy_when(held->request));
+  const Work work = heavy ? Work::heavy : Work::quick;
+  if (route.options.compute) {
+    held->request.go_on = [&core = core_, work, client = turns_of()](const Responder& to, ComputePool::Task step) {
+      return core.pool.go_on(client, work,
+                             [&core, to, step = std::move(step)]() mutable { run_step(core, to, std::move(step)); });
+    };
+  }
   if (!route.options.compute) {
     call_handler(core_, route, responder);
-  } else if (core_.pool.try_run(peer_.address, work,
-                                [&core = core_, &route, responder] { call_handler(core, route, responder); })) {
+  } else if (core_.pool.try_run(
+                 turns_of(), work, [&core = core_, &route, responder] { call_handler(core, route, responder); },
+                 room())) {
     if (is_safe(exchange_.method)) watch_while_computing();
   } else {
     responder(
@@ -252,6 +275,22 @@ Task<bool> Connection::await_answer() {
   }
 }
 
+SlotOwner Connection::slot_owner() const {
+  if (!core_.options.slot_owner) return {};
+  return core_.options.slot_owner(exchange_.held->request.caller.get());
+}
+
+ComputePool::Room Connection::room() const {
+  const SlotOwner owner = slot_owner();
+  return owner.caller.empty() || owner.uses_reserve ? ComputePool::Room::whole : ComputePool::Room::share;
+}
+
+std::string Connection::turns_of() const {
+  const SlotOwner owner = slot_owner();
+  if (owner.caller.empty()) return exchange_.held->request.remote_address;
+  return owner.group.empty() ? owner.caller : owner.group;
+}
+
 bool Connection::can_go_on() const {
   return !framing_lost_ && !aborted_ && !core_.stopping && parser_->is_done() && parser_->keep_alive();
 }
@@ -263,14 +302,16 @@ Task<void> Connection::compress_answer() {
   }
   const std::uint64_t ticket = inbox_->open();
   const auto pending = std::make_shared<Response>(std::move(answer_));
-  const bool accepted =
-      core_.pool.try_run(peer_.address, Work::quick, [pending, ticket, inbox = inbox_, &options = core_.options] {
+  const bool accepted = core_.pool.try_run(
+      turns_of(), pending->body_view().size() > kQuickGzipBytes ? Work::heavy : Work::quick,
+      [pending, ticket, inbox = inbox_, &options = core_.options] {
         try {
           apply_gzip(options, *pending);
         } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it goes out as it is
         }
         inbox->deliver(ticket, std::move(*pending));
-      });
+      },
+      room());
   if (accepted) {
     co_await await_answer();
   } else {
@@ -322,7 +363,7 @@ void Connection::record_exchange(bool timed) {
   if (core_.options.access_log) {
     AccessRecord record;
     record.request_id = request.id;
-    record.remote_address = peer_.address;
+    record.remote_address = request.remote_address;
     record.method = exchange_.method;
     record.path = request.target.path;
     record.route = route == nullptr ? std::string_view("unmatched") : std::string_view(*route);
@@ -330,6 +371,7 @@ void Connection::record_exchange(bool timed) {
     record.received_bytes = received_bytes_;
     record.sent_bytes = exchange_.sent_bytes;
     record.duration_us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+    record.is_timed = timed;
     record.caller = request.caller.get();
     core_.options.access_log(record);
   }

@@ -32,8 +32,8 @@ class StreamSink;
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // `holds_slot`: counted among the connections of the peer's address; false: it is only answered that there are too many.
-  Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer, bool holds_slot);
+  // `slot`: its place among the connections; 0: it is only answered that there are too many.
+  Connection(ServerCore& core, IoThread& io, Socket socket, Peer peer, ConnectionSlots::Id slot);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -64,6 +64,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class Phase { idle, busy, streaming };
   enum class Step { done, refused, ended };
 
+  void end(const char* why);  // where no answer is under way; a stream is told why
+
   // connection.cc: the life of the connection and of one exchange
   Task<void> run();
   Task<void> serve();
@@ -77,6 +79,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<bool> send_answer();  // whether the connection goes on
   Task<void> compress_answer();
   [[nodiscard]] bool can_go_on() const;
+  [[nodiscard]] SlotOwner slot_owner() const;
+  [[nodiscard]] ComputePool::Room room() const;
+  [[nodiscard]] std::string turns_of() const;  // with whom its computations take turns
   void record_exchange(bool timed);
 
   // connection_examine.cc: answers that follow from the head alone
@@ -90,13 +95,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void arm(Clock::duration timeout);
   void disarm() { deadline_ = Clock::time_point::max(); }
   Task<bool> fill();
+  Task<Step> await_head();
   Task<Step> read_head();
   Task<Step> read_body();
   void take_buffered_body();
   Step refuse(int status, std::string code, std::string detail, std::string hint = {});
   Step refuse_parse(ErrorCode error);
   Step refuse_silence(const char* phase);
-  Task<bool> begin_tls();  // false: the connection ends; true at once where there is none
+  [[nodiscard]] bool is_still_trusted();  // the certificate that the client showed, by the authorities of now
+  Task<bool> begin_tls();                 // false: the connection ends; true at once where there is none
   Task<bool> write_all(std::string_view head, std::string_view body);
   Task<void> linger();
 
@@ -108,6 +115,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // connection_stream.cc: server-sent events
   Task<void> send_stream();
   Task<void> pump_stream(bool chunked);
+  Task<void> rest_between_writes();
   Task<void> watch_peer();
   std::string head_of(const Response& response, bool keep_alive, bool chunked, std::optional<std::size_t> length_bytes);
 
@@ -116,8 +124,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Socket socket_;
   std::shared_ptr<asio::ssl::context> tls_context_;  // outlives tls_
   std::unique_ptr<TlsStream> tls_;                   // null: bytes go over the socket as they are
+  std::shared_ptr<asio::ssl::context> trusted_by_;   // the last that the client's certificate was checked by
   Peer peer_;                                        // the names of its certificate from the handshake on
-  const bool holds_slot_;
+  const ConnectionSlots::Id slot_;
+  bool answered_ = false;  // a request, before
 
   InputBuffer input_;
   std::optional<RequestParser> parser_;

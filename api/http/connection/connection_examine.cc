@@ -5,6 +5,7 @@ namespace railweave::api {
 
 std::optional<Response> Connection::examine() {
   Request& request = exchange_.held->request;
+  if (core_.options.client_address) request.remote_address = core_.options.client_address(peer_, request.headers);
   if (std::optional<Problem> problem = check_framing(parser_->version, request.headers)) {
     io_.metrics.count_malformed();
     framing_lost_ = true;
@@ -35,7 +36,14 @@ std::optional<Response> Connection::examine() {
 std::optional<Response> Connection::authenticate() {
   if (!core_.options.authenticate || exchange_.route->options.anonymous) return std::nullopt;
   Request& request = exchange_.held->request;
-  auto caller = core_.options.authenticate(request.headers, peer_);
+  if (!is_still_trusted()) {
+    framing_lost_ = true;  // the connection ends with the answer
+    return problem_response(401, "auth.untrustedCertificate", "the certificate of this connection is trusted no more",
+                            "connect with one of an authority that is trusted now");
+  }
+  Peer client = peer_;
+  client.address = request.remote_address;
+  auto caller = core_.options.authenticate(request.headers, client);
   if (!caller) {
     caller.error().instance = request.target.path;
     const bool unknown = caller.error().status == 401;

@@ -111,6 +111,13 @@ Connection::Step Connection::refuse_silence(const char* phase) {
   return refuse(400, "http.incomplete", std::string("the connection ended within the request's ") + phase);
 }
 
+// While it waits it may be closed to make room for another connection.
+Task<Connection::Step> Connection::await_head() {
+  core_.slots.waits(slot_, answered_);
+  const Step head = co_await read_head();
+  co_return core_.slots.busy(slot_) ? head : Step::ended;
+}
+
 Task<Connection::Step> Connection::read_head() {
   const ServerOptions& options = core_.options;
   parser_.emplace(RequestParser::Limits{options.max_header_bytes, options.max_header_count, options.max_target_bytes});
@@ -174,6 +181,16 @@ void Connection::take_buffered_body() {
   input_.consume(parser_->put(asio::const_buffer(input_.data().data(), input_.data().size()), ignored));
 }
 
+// Whoever showed none is known by what each request shows.
+bool Connection::is_still_trusted() {
+  if (!tls_ || peer_.names.empty()) return true;
+  auto present = core_.tls();
+  if (present == trusted_by_) return true;
+  if (!is_trusted(*tls_, *present)) return false;
+  trusted_by_ = std::move(present);
+  return true;
+}
+
 Task<bool> Connection::begin_tls() {
   if (!core_.tls || peer_.uid) co_return true;  // bytes of a Unix socket do not leave the machine
   tls_context_ = core_.tls();
@@ -184,6 +201,7 @@ Task<bool> Connection::begin_tls() {
   disarm();
   if (!error) {
     read_certificate(*tls_, peer_);
+    trusted_by_ = tls_context_;
     co_return true;
   }
   if (is_plain_http(error)) {

@@ -7,11 +7,11 @@ namespace railweave::api {
 
 // The head goes out with the first piece, so that a failure before it is still an answer of its own.
 Task<void> Connection::send_pieces() {
-  const CountedIn counted(core_.piecewise);
+  const HeldSlot slot(core_.piecewise, slot_owner());
   const bool chunked = parser_->version >= 11;
   const auto pieces = std::make_shared<BodyPieces>(std::move(answer_.pieces));
   Response head = std::move(answer_);
-  if (core_.piecewise > core_.options.max_piecewise) {
+  if (slot.taken() != FairSlots::Taken::yes) {
     answer_ = to_response(Error{ErrorKind::unavailable, "http.tooManyLargeAnswers",
                                 "too many large answers are being sent at once", "", "try again later"});
     head_ = head_of(answer_, can_go_on(), false, answer_.body.size());
@@ -45,8 +45,8 @@ Task<void> Connection::send_pieces() {
 
 Task<bool> Connection::next_piece(const std::shared_ptr<BodyPieces>& pieces) {
   const std::uint64_t ticket = inbox_->open();
-  const bool accepted = core_.pool.go_on(
-      peer_.address, Work::heavy, [held = exchange_.held, pieces, ticket, inbox = inbox_, &core = core_] {
+  const bool accepted =
+      core_.pool.go_on(turns_of(), Work::heavy, [held = exchange_.held, pieces, ticket, inbox = inbox_, &core = core_] {
         Response piece;
         try {
           piece.status = held->request.stop.stop_requested() ? 500 : 200;

@@ -10,6 +10,19 @@ namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{64} << 10U;
 constexpr std::string_view kHeartbeat = ":\n\n";
+// Of all streams together: where there are many, each is written to less often, and more at once.
+constexpr std::chrono::microseconds kWritePause{100};
+
+Error no_stream() {
+  return {ErrorKind::unavailable, "http.tooManyStreams", "there are too many event streams", "",
+          "close some or try again later"};
+}
+
+Error share_used(const SlotOwner& owner) {
+  return {ErrorKind::busy, "http.streamShareUsed",
+          owner.told + " have as many event streams open as are left to everybody else", "",
+          "close some, or share one among your programs"};
+}
 
 }  // namespace
 
@@ -29,20 +42,21 @@ std::string Connection::head_of(const Response& response, bool keep_alive, bool 
   return head;
 }
 
-void Connection::begin_stop() {
+void Connection::begin_stop() { end("the server is stopping"); }
+
+void Connection::end(const char* why) {
   if (phase_ == Phase::idle) {
     ErrorCode ignored;
     socket_.cancel(ignored);
   } else if (phase_ == Phase::streaming) {
-    sink_->close("the server is stopping");
+    sink_->close(why);
   }
 }
 
 Task<void> Connection::send_stream() {
-  const CountedIn counted(core_.streams);
-  if (core_.streams > core_.options.max_streams || core_.stopping) {
-    answer_ = to_response(Error{ErrorKind::unavailable, "http.tooManyStreams", "there are too many event streams", "",
-                                "close some or try again later"});
+  const HeldSlot slot(core_.streams, slot_owner());
+  if (slot.taken() != FairSlots::Taken::yes || core_.stopping) {
+    answer_ = to_response(slot.taken() == FairSlots::Taken::share_used ? share_used(slot.owner()) : no_stream());
     head_ = head_of(answer_, false, false, answer_.body.size());
     co_await write_all(head_, answer_.body);
     record_exchange(true);
@@ -94,9 +108,19 @@ Task<void> Connection::pump_stream(bool chunked) {
     if (batch.last && batch.cut) io_.metrics.count_stream_cut();
     const bool written = co_await write_all(head_, std::string_view());
     open = written && !batch.last;
+    if (open) co_await rest_between_writes();
   }
   sink_->detach();
   phase_ = Phase::busy;
+}
+
+Task<void> Connection::rest_between_writes() {
+  const Clock::time_point until = Clock::now() + kWritePause * core_.streams.open();
+  while (!aborted_ && !core_.stopping && Clock::now() < until) {
+    wake_.expires_at(until);
+    ErrorCode interrupted;
+    co_await wake_.async_wait(into(interrupted));
+  }
 }
 
 // The client sends nothing more on a stream; when it disconnects, the stream ends, also while there is nothing to send.

@@ -57,6 +57,15 @@ std::vector<std::string> names_of(X509* certificate) {
   return names;
 }
 
+// Lists of revocations count where there are any: each authority then needs one.
+bool has_revocations(SSL_CTX* context) {
+  const STACK_OF(X509_OBJECT)* all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(context));
+  for (int i = 0; i < sk_X509_OBJECT_num(all); ++i) {
+    if (X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(all, i)) != nullptr) return true;
+  }
+  return false;
+}
+
 Result<void> ask_for_certificates(SSL_CTX* context, const std::filesystem::path& client_ca) {
   auto* names = SSL_load_client_CA_file(client_ca.c_str());
   if (names == nullptr || SSL_CTX_load_verify_locations(context, client_ca.c_str(), nullptr) != 1) {
@@ -66,6 +75,7 @@ Result<void> ask_for_certificates(SSL_CTX* context, const std::filesystem::path&
                 "certificates in PEM, as tls_client_ca names them");
   }
   SSL_CTX_set_client_CA_list(context, names);  // takes them
+  if (has_revocations(context)) X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_CRL_CHECK);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
   // Who a client is, is asked with each connection: an authority that is removed lets no session of before in.
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -83,6 +93,20 @@ void read_certificate(TlsStream& stream, Peer& peer) {
   if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) return;
   peer.names = names_of(certificate.get());
   peer.certificate_expires_us = static_cast<std::int64_t>(timegm(&end)) * 1'000'000;
+}
+
+bool is_trusted(TlsStream& stream, asio::ssl::context& by) {
+  SSL* native = stream.native_handle();
+  const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(native), X509_free);
+  const std::unique_ptr<X509_STORE_CTX, void (*)(X509_STORE_CTX*)> check(X509_STORE_CTX_new(), X509_STORE_CTX_free);
+  X509_STORE* authorities = SSL_CTX_get_cert_store(by.native_handle());
+  const bool begun =
+      certificate && check &&
+      X509_STORE_CTX_init(check.get(), authorities, certificate.get(), SSL_get_peer_cert_chain(native)) == 1 &&
+      X509_STORE_CTX_set_default(check.get(), "ssl_client") == 1;
+  const bool trusted = begun && X509_verify_cert(check.get()) == 1;
+  ERR_clear_error();
+  return trusted;
 }
 
 Result<std::shared_ptr<asio::ssl::context>> TlsFiles::read() const {

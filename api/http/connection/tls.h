@@ -31,7 +31,7 @@ class TlsFiles {
                                                 std::filesystem::path client_ca,
                                                 std::function<void(std::string_view)> log);
 
-  // For a new connection. Looks at the files at most once a second.
+  // For a new connection, and for what was let in by one of before. Looks at the files at most once a second.
   std::shared_ptr<asio::ssl::context> context();
 
  private:
@@ -56,6 +56,9 @@ class TlsFiles {
 
 // The names and the end of the certificate that the client showed, if it showed one: the handshake has verified it.
 void read_certificate(TlsStream& stream, Peer& peer);
+
+// Whether the certificate that the client showed holds by the authorities of another context as well, as of now.
+bool is_trusted(TlsStream& stream, asio::ssl::context& by);
 
 // Whether the bytes, peeked at from a socket, are one TLS alert and nothing else: the other side closes. No request is as
 // short as the record of an alert.

@@ -19,7 +19,6 @@ std::vector<Resource::Segment> parse_pattern(std::string_view pattern) {
     const std::size_t slash = left.find('/');
     std::string_view text = left.substr(0, slash);
     left = slash == std::string_view::npos ? std::string_view() : left.substr(slash + 1);
-    RAILWEAVE_CHECK(slash == std::string_view::npos || !left.empty(), "a route pattern does not end with /");
     Resource::Segment segment;
     if (text.starts_with('{')) {
       RAILWEAVE_CHECK(text.ends_with('}'), "a parameter is a whole segment");
@@ -35,6 +34,7 @@ std::vector<Resource::Segment> parse_pattern(std::string_view pattern) {
     segment.text = std::string(text);
     segments.push_back(std::move(segment));
   }
+  if (pattern.size() > 1 && pattern.ends_with('/')) segments.emplace_back();  // the empty segment behind it
   RAILWEAVE_CHECK(rests <= 1, "a pattern has at most one {name...}");
   return segments;
 }

@@ -30,10 +30,11 @@ namespace railweave::api {
 using Handler = std::function<void(const Request&, Responder)>;
 
 struct RouteOptions {
-  bool anonymous = false;            // answered without authentication
-  bool compute = false;              // run on the bounded worker pool: may take its time; 429 when the pool is full
-  bool heavy = false;                // of `compute`: may take seconds, so it never holds every thread of the pool
-  std::size_t body_limit_bytes = 0;  // of the body as sent, and once inflated; 0: the server's default
+  bool anonymous = false;  // answered without authentication
+  bool compute = false;    // run on the bounded worker pool: may take its time; 429 when the pool is full
+  bool heavy = false;      // of `compute`: may take seconds, so it never holds every thread of the pool
+  std::function<bool(const Request&)> heavy_when = {};  // of `compute`: which requests are heavy too
+  std::size_t body_limit_bytes = 0;        // of the body as sent, and once inflated; 0: the server's default
   std::vector<std::string> consumes = {};  // media types a body may have, else 415; empty: any
 };
 

@@ -12,6 +12,7 @@
 #include "api/http/dispatch/body_budget.h"
 #include "api/http/dispatch/compute_pool.h"
 #include "api/http/dispatch/connection_slots.h"
+#include "api/http/dispatch/fair_slots.h"
 #include "api/http/dispatch/router.h"
 #include "api/http/dispatch/server_options.h"
 
@@ -26,7 +27,9 @@ struct ServerCore {
       : options(std::move(chosen)),
         pool(options.compute_queue),
         budget(std::make_shared<BodyBudget>(options.bodies_in_flight_bytes)),
-        slots(options.max_connections, options.max_connections_per_address) {}
+        slots(options.max_connections, options.max_connections_per_address),
+        streams(options.max_streams),
+        piecewise(options.max_piecewise) {}
 
   void log_error(std::string_view text) const {
     if (options.error_log) options.error_log(text);
@@ -38,11 +41,11 @@ struct ServerCore {
   ComputePool pool;
   const std::shared_ptr<BodyBudget> budget;
   ConnectionSlots slots;
+  FairSlots streams;
+  FairSlots piecewise;                   // bodies being sent piece by piece
   std::atomic<bool> stopping{false};     // set before any connection is told to end: none begins another request
   std::atomic<std::size_t> refusing{0};  // connections that are only answered that there are too many
   std::atomic<std::size_t> in_flight{0};
-  std::atomic<std::size_t> streams{0};
-  std::atomic<std::size_t> piecewise{0};  // bodies being sent piece by piece
   std::atomic<std::uint64_t> next_request{1};
   std::uint32_t request_id_prefix = 0;  // differs from one start to the next
 };

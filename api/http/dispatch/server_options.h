@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/http/dispatch/fair_slots.h"
 #include "api/http/message/headers.h"
 #include "api/http/message/method.h"
 #include "api/http/message/peer.h"
@@ -32,6 +33,7 @@ struct AccessRecord {
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_bytes = 0;
   std::int64_t duration_us = 0;
+  bool is_timed = true;            // false: a stream, which is as long as its client wants
   const Caller* caller = nullptr;  // who was let in; null: no caller, or no token is asked for
 };
 
@@ -84,6 +86,11 @@ struct ServerOptions {
   // Who sends a request, by its head alone, or the problem that refuses it. Asked before the body is read, for every route
   // that is not anonymous; unset: no request is asked who it is from. Called on I/O threads; must not block.
   std::function<std::expected<std::shared_ptr<const Caller>, Problem>(const Headers&, const Peer&)> authenticate;
+
+  // Whose share of what all callers share a caller uses, null: one that is not known; unset: there are no shares.
+  std::function<SlotOwner(const Caller*)> slot_owner;
+  // The address of the client, where the other end of the connection is known to speak for others; unset: it is the other end's.
+  std::function<std::string(const Peer&, const Headers&)> client_address;
 
   // Called on I/O threads; must not block.
   std::function<void(const AccessRecord&)> access_log;

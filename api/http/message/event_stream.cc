@@ -34,18 +34,19 @@ std::string format_event(std::string_view id, std::string_view type, std::string
   return out;
 }
 
-bool StreamSink::send(std::string events) {
+bool StreamSink::send(std::shared_ptr<const std::string> events) {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
-  if (queued_bytes_ + events.size() > backlog_limit_bytes_) {
+  if (queued_bytes_ + events->size() > backlog_limit_bytes_) {
     queue_.clear();
     queued_bytes_ = 0;
     closed_ = true;
     cut_ = true;
-    queue_.push_back(": closed: the client was more than " + std::to_string(backlog_limit_bytes_) +
-                     " bytes behind; reconnect with Last-Event-ID to resume\n\n");
+    queue_.push_back(std::make_shared<const std::string>(": closed: the client was more than " +
+                                                         std::to_string(backlog_limit_bytes_) +
+                                                         " bytes behind; reconnect with Last-Event-ID to resume\n\n"));
   } else {
-    queued_bytes_ += events.size();
+    queued_bytes_ += events->size();
     queue_.push_back(std::move(events));
   }
   wake_locked();
@@ -59,7 +60,7 @@ void StreamSink::close(std::string_view reason) {
   if (!reason.empty()) {
     std::string comment;
     append_line(comment, ": closed", reason);
-    queue_.push_back(comment + '\n');
+    queue_.push_back(std::make_shared<const std::string>(comment + '\n'));
   }
   wake_locked();
 }
@@ -82,10 +83,10 @@ void StreamSink::attach(std::function<void()> wake) {
 StreamSink::Batch StreamSink::take(std::size_t max_bytes) {
   const std::lock_guard lock(mutex_);
   Batch batch;
-  while (!queue_.empty() && (batch.bytes.empty() || batch.bytes.size() + queue_.front().size() <= max_bytes)) {
-    const std::size_t size = queue_.front().size();
+  while (!queue_.empty() && (batch.bytes.empty() || batch.bytes.size() + queue_.front()->size() <= max_bytes)) {
+    const std::size_t size = queue_.front()->size();
     queued_bytes_ -= size < queued_bytes_ ? size : queued_bytes_;  // the closing comment is not counted
-    batch.bytes += queue_.front();
+    batch.bytes += *queue_.front();
     queue_.pop_front();
   }
   batch.last = closed_ && queue_.empty();

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace railweave::api {
 
@@ -23,7 +25,8 @@ class StreamSink {
   explicit StreamSink(std::size_t backlog_limit_bytes) : backlog_limit_bytes_(backlog_limit_bytes) {}
 
   // Queues one or more whole events as format_event() writes them. False: the stream has ended and takes no more.
-  bool send(std::string events);
+  bool send(std::string events) { return send(std::make_shared<const std::string>(std::move(events))); }
+  bool send(std::shared_ptr<const std::string> events);  // which several streams may share
 
   // Ends the stream once everything queued is written. `reason`, if any, goes out as a comment.
   void close(std::string_view reason = {});
@@ -50,7 +53,7 @@ class StreamSink {
   const std::size_t backlog_limit_bytes_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
-  std::deque<std::string> queue_;
+  std::deque<std::shared_ptr<const std::string>> queue_;
   std::size_t queued_bytes_ = 0;
   bool closed_ = false;
   bool cut_ = false;

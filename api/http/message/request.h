@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,7 @@
 
 namespace railweave::api {
 
+class Responder;
 struct Caller;  // who sends a request: ServerOptions::authenticate says
 
 // Values of a pattern's {names}, decoded.
@@ -31,8 +33,11 @@ struct Request {
   std::string remote_address;
   std::uint16_t remote_port = 0;
   std::shared_ptr<const Caller> caller;  // null: the service asks for no token
-  std::stop_token stop;                  // the client has left, or its time is over: work for it alone may end
-  std::string id;  // the caller's X-Request-Id when it is short and plain, else made here; echoed in the answer
+  // On the worker pool: runs the next step of a long answer in a later turn, so that others are not behind all of it. False:
+  // the pool has stopped. Unset elsewhere.
+  std::function<bool(const Responder&, std::move_only_function<void()>)> go_on;
+  std::stop_token stop;  // the client has left, or its time is over: work for it alone may end
+  std::string id;        // the caller's X-Request-Id when it is short and plain, else made here; echoed in the answer
 
   // The value of {name} in the route's pattern, which must have it.
   [[nodiscard]] const std::string& param(std::string_view name) const {

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Writes railweave/operations.py, the table of operations that the client is driven by, from the contract.
+
+generate.py [--check]     --check: exit code 1 where the table is not what this writes
+"""
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+TABLE = HERE / "railweave/operations.py"
+METHODS = ("get", "put", "post", "patch", "delete")
+HEAD = '''"""Made by generate.py from api/openapi.yaml: not to be changed by hand."""
+from typing import NamedTuple
+
+
+class Operation(NamedTuple):
+    name: str              # of the method of the client
+    method: str
+    path: str              # with {names} of its parameters
+    query: tuple[str, ...]
+    headers: tuple[str, ...]
+    body: str              # media type; "": it has none
+    summary: str
+
+
+VERSION = "{version}"
+OPERATIONS = (
+{lines}
+)
+'''
+
+
+def snake(name):
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def resolved(document, one):
+    """What a $ref leads to."""
+    while "$ref" in one:
+        target = document
+        for word in one["$ref"].removeprefix("#/").split("/"):
+            target = target[word]
+        one = target
+    return one
+
+
+def lines(document):
+    def at(one):
+        return resolved(document, one)
+    for path, item in document["paths"].items():
+        for method in METHODS:
+            if method not in item:
+                continue
+            operation = item[method]
+            parameters = [at(one) for one in [*item.get("parameters", []), *operation.get("parameters", [])]]
+            named = {where: tuple(one["name"] for one in parameters if one["in"] == where) for where in ("query", "header")}
+            media = sorted(at(operation.get("requestBody", {})).get("content", {}))
+            body = next((one for one in media if one == "application/json"), media[0] if media else "")
+            yield (snake(operation["operationId"]), method.upper(), path, named["query"], named["header"], body, operation["summary"])
+
+
+def main():
+    document = yaml.load((HERE.parent / "openapi.yaml").read_text(), yaml.CSafeLoader)
+    text = HEAD.replace("{version}", document["info"]["version"]).replace(
+        "{lines}", "\n".join(f"    Operation{one!r}," for one in sorted(lines(document))))
+    if sys.argv[1:] == ["--check"]:
+        if TABLE.read_text() != text:
+            print(f"{TABLE.name} is not what the contract makes it: api/python/generate.py writes it")
+            return 1
+        return 0
+    TABLE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
