@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <set>
 #include <utility>
 
+#include "fabric/base/fair_share.h"
 #include "services/control/batch_writer.h"
 #include "services/control/decide/decide.h"
+#include "services/control/event_clock.h"
 #include "services/control/events/apply.h"
 #include "services/control/events/command_subject.h"
 
@@ -26,10 +29,14 @@ std::int64_t steady_now_us() {
 }
 
 ControlOptions with_defaults(ControlOptions options) {
-  if (!options.now_us) options.now_us = system_now_us;
+  if (!options.now_us) {
+    const auto clock = std::make_shared<EventClock>(system_now_us, steady_now_us);
+    options.now_us = [clock] { return clock->now_us(); };
+    options.not_before_us = [clock](std::int64_t time_us) { clock->not_before(time_us); };
+  }
+  if (!options.not_before_us) options.not_before_us = [](std::int64_t) {};
   if (!options.monotonic_us) options.monotonic_us = steady_now_us;
   if (!options.on_published) options.on_published = [](const auto&) {};
-  if (!options.warn) options.warn = [](const auto&) {};
   return options;
 }
 
@@ -40,6 +47,13 @@ Rejection unavailable(Phase phase) {
            {},
            "repeat the request when GET /readyz answers 200"},
           nullptr};
+}
+
+Rejection store_fails(const std::string& trouble) {
+  Rejection rejection = unavailable(Phase::store_failed);
+  rejection.error.code = "service.storeFailed";
+  rejection.error.message = "the service accepts no changes now, as its store fails: " + trouble;
+  return rejection;
 }
 
 constexpr const char* kOutOfMemory = "service.outOfMemory";
@@ -54,7 +68,7 @@ ControlLoop::ControlLoop(db::Journal& journal, const EventCodec& codec, ControlO
       options_(with_defaults(std::move(options))),
       blobs_([&journal](const std::string& digest) { return journal.blob(digest); }),
       state_(std::make_shared<const ClusterState>()),
-      snapshots_(journal, codec, {options_.snapshot_every, options_.now_us, options_.warn}) {}
+      snapshots_(journal, codec, {options_.snapshot_every, options_.log.of(log::Subject::store)}) {}
 
 ControlLoop::~ControlLoop() { stop(); }
 
@@ -70,6 +84,7 @@ QueueViewPtr ControlLoop::queue() const {
 
 void ControlLoop::publish(ClusterStatePtr state, QueueViewPtr view) {
   const std::lock_guard lock(state_mutex_);
+  options_.not_before_us(state->time_us);
   state_ = std::move(state);
   queue_view_ = std::move(view);
 }
@@ -93,8 +108,8 @@ Result<void> ControlLoop::recover() {
       publish(std::make_shared<const ClusterState>(std::move(*restored)), queue_runner_.view());
     } else {
       // The journal is complete: without the snapshot the start only takes longer.
-      options_.warn("the snapshot of event " + std::to_string((*snapshot)->seq) +
-                    " cannot be read, the whole journal is replayed: " + restored.error().text());
+      options_.log.warn("the snapshot of event {} cannot be read, the whole journal is replayed: {}", (*snapshot)->seq,
+                        restored.error().text());
     }
   }
   if (auto caught_up = catch_up(); !caught_up) return caught_up;
@@ -129,6 +144,7 @@ Result<void> ControlLoop::lead() {
                 {}, "this process starts again from the store as it is");
   }
   if (auto caught_up = catch_up(); !caught_up) return caught_up;
+  chain_.forget();
   prepare();
   phase_ = Phase::ready;
   return {};
@@ -183,18 +199,25 @@ void ControlLoop::stop() {
   if (has_led) snapshots_.stop(state());
 }
 
+// A tenant's members have a share of the queue; operators and what the service does itself may fill it.
+bool ControlLoop::has_room(const std::string& tenant) const {
+  if (tenant.empty()) return queue_.size() < options_.queue_limit;
+  return within_fair_share(queue_.size_of(tenant), queue_.size(), options_.queue_limit - options_.queue_limit / 8);
+}
+
 bool ControlLoop::submit(Command command, Completion completion) {
   bool follows = false;
   {
     const std::lock_guard lock(queue_mutex_);
-    if (queue_.size() >= options_.queue_limit) {
+    if (!has_room(command.origin.tenant)) {
       ++figures_.busy;
       return false;
     }
     if (phase_ == Phase::following) {
       follows = true;
     } else if (!stopping_) {
-      queue_.push_back({std::move(command), std::move(completion)});
+      const std::string tenant = command.origin.tenant;
+      queue_.push(tenant, {std::move(command), std::move(completion)});
       queue_filled_.notify_one();
       return true;
     }
@@ -235,6 +258,7 @@ void ControlLoop::run() {
     }
     if (flushing.state != nullptr || next.state == nullptr) continue;
     // One command alone is answered sooner without a second thread.
+    chain_.link(next.writes.records);
     if (next.batch.size() <= 1 || next.failure || next.writes.records.empty()) {
       Decided none;
       const auto appended = append(next);
@@ -254,6 +278,7 @@ bool ControlLoop::step() {
   Decided next, none;
   if (!decide_more(next, state())) return false;
   if (next.state == nullptr) return true;
+  chain_.link(next.writes.records);
   const auto appended = append(next);
   settle(std::move(next), appended, none);
   snapshots_.offer(state());
@@ -261,12 +286,12 @@ bool ControlLoop::step() {
 }
 
 void ControlLoop::refuse_waiting() {
-  std::deque<Waiting> batch;
+  CommandQueue<Waiting> all;
   {
     const std::lock_guard lock(queue_mutex_);
-    batch = std::exchange(queue_, {});
+    all = std::exchange(queue_, {});
   }
-  for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::stopping)));
+  while (!all.empty()) all.pop().completion(std::unexpected(unavailable(Phase::stopping)));
 }
 
 bool ControlLoop::is_full(const Decided& next) const {
@@ -285,28 +310,16 @@ std::vector<ControlLoop::Waiting> ControlLoop::take_batch(Decided& next) {
   while (!queue_.empty() && next.batch.size() + batch.size() < options_.batch_limit) {
     const std::string subject = subject_of(queue_.front().command);
     if (!subject.empty() && !next.subjects.insert(subject).second) break;
-    batch.push_back(std::move(queue_.front()));
-    queue_.pop_front();
+    batch.push_back(queue_.pop());
   }
   return batch;
 }
 
-// Until a follow-up step is due by time; none: no step is.
+// Until a follow-up step is due by time, or a store that has failed is tried again; none: neither is.
 std::optional<std::int64_t> ControlLoop::due_in_us(const ClusterState& newest) const {
+  if (phase_ == Phase::store_failed && options_.try_writing)
+    return std::max<std::int64_t>(0, retry_at_us_ - options_.now_us());
   return phase_ == Phase::ready ? follow_up_.due_in_us(newest, options_.now_us()) : std::nullopt;
-}
-
-void ControlLoop::record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
-                         std::vector<EventBody> events, const RequestOrigin& origin) const {
-  for (auto& body : events) {
-    const Event event{working.seq + 1, std::max(working.term, journal_.term()), now_us, actor, std::move(body), origin};
-    for (auto& row : codec_.ended_by(event, working)) writes.reports.push_back(std::move(row));
-    apply(working, event);
-    auto encoded = codec_.encode(event, working);
-    writes.records.push_back(std::move(encoded.record));
-    if (encoded.blob) writes.blobs.push_back(std::move(*encoded.blob));
-    for (auto& row : encoded.reports) writes.reports.push_back(std::move(row));
-  }
 }
 
 void ControlLoop::follow_up(ClusterState& working, db::Batch& writes) {
@@ -332,7 +345,8 @@ bool ControlLoop::decide_more(Decided& next, const ClusterStatePtr& newest) {
   if (phase_ == Phase::store_failed) {
     // Nothing is being appended then: what was decided was dropped with the failure.
     if (!reopen_store()) {
-      for (auto& waiting : batch) waiting.completion(std::unexpected(unavailable(Phase::store_failed)));
+      const Rejection refusal = store_fails(store_trouble());
+      for (auto& waiting : batch) waiting.completion(std::unexpected(refusal));
       next = {};
       return true;
     }
@@ -358,6 +372,7 @@ Result<void> ControlLoop::append(const Decided& done) {
 // after: what was decided on the state that this makes.
 void ControlLoop::settle(Decided done, const Result<void>& appended, Decided& after) {
   if (!appended) {
+    chain_.forget();
     std::ranges::move(after.batch, std::back_inserter(done.batch));
     after = {};
     return refuse_all(done.batch, appended.error());
@@ -373,23 +388,13 @@ void ControlLoop::settle(Decided done, const Result<void>& appended, Decided& af
 
 Result<void> ControlLoop::append(const db::Batch& writes) {
   try {
-    return journal_.append(writes);
+    const std::int64_t began_us = steady_now_us();
+    auto appended = journal_.append(writes);
+    if (appended) tell_appended(writes, steady_now_us() - began_us);
+    return appended;
   } catch (const std::bad_alloc&) {
     return std::unexpected(no_memory());
   }
-}
-
-bool ControlLoop::reopen_store() {
-  if (const auto there = journal_.last_seq(); !there) {
-    options_.warn("the store still fails: " + there.error().text());
-    return false;
-  }
-  if (auto caught_up = catch_up(); !caught_up) {
-    options_.warn("the store still fails: " + caught_up.error().text());
-    return false;
-  }
-  phase_ = Phase::ready;
-  return true;
 }
 
 void ControlLoop::decide_all(Decided& next, std::vector<Waiting> batch) {
@@ -404,6 +409,7 @@ void ControlLoop::decide_all(Decided& next, std::vector<Waiting> batch) {
     }
     auto decision = decide(*next.state, command, now_us, placers_, queue_runner_);
     if (!decision) {
+      tell(command, "refused", decision.error().error.code);
       next.results.emplace_back(std::unexpected(std::move(decision.error())));
       continue;
     }
@@ -417,8 +423,14 @@ void ControlLoop::decide_all(Decided& next, std::vector<Waiting> batch) {
 }
 
 // The items of a batch, each on what the ones before it made of the state.
-Accepted ControlLoop::decide_each(Decided& next, const Command& command, const SubmitJobs& several) {
+Accepted ControlLoop::decide_each(Decided& next, const Command& command, SubmitJobs several) {
   Accepted accepted;
+  if (several.gang) {
+    if (auto refused = plan(*next.state, command, several)) {
+      accepted.items = std::move(*refused);
+      return accepted;
+    }
+  }
   for (const auto& item : several.items) {
     const std::int64_t now_us = options_.now_us();
     auto decision = decide(*next.state, {command.actor, item, command.origin}, now_us, placers_, queue_runner_);
@@ -434,8 +446,9 @@ Accepted ControlLoop::decide_each(Decided& next, const Command& command, const S
 
 // Refused commands get this answer too: their refusal may have depended on earlier commands of the batch.
 void ControlLoop::refuse_all(std::vector<Waiting>& batch, const Error& store_error) {
-  options_.warn("append failed, " + std::to_string(batch.size()) + " requests refused: " + store_error.text());
-  phase_ = Phase::store_failed;
+  options_.log.warn("append failed, {} requests refused: {}", batch.size(), store_error.text());
+  for (const auto& waiting : batch) tell(waiting.command, "not acknowledged", store_error.code);
+  trouble(store_error);
   follow_up_.reset();
   {
     const std::lock_guard lock(queue_mutex_);
@@ -458,6 +471,7 @@ void ControlLoop::answer(Decided done) {
   }
   for (std::size_t i = 0; i < done.batch.size(); ++i) {
     if (done.results[i]) done.results[i]->state = published;
+    tell(done.batch[i].command, done.results[i] ? "answered" : "refused");
     done.batch[i].completion(std::move(done.results[i]));
   }
 }

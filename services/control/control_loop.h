@@ -13,7 +13,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,9 +23,12 @@
 #include <vector>
 
 #include "db/journal.h"
+#include "fabric/base/log/log.h"
+#include "services/control/command_queue.h"
 #include "services/control/decide/follow_up.h"
 #include "services/control/events/command.h"
 #include "services/control/events/event_codec.h"
+#include "services/control/journal_chain.h"
 #include "services/control/snapshot_writer.h"
 #include "services/control/state/phase.h"
 #include "services/control/views/placer_cache.h"
@@ -34,16 +36,19 @@
 namespace railweave::control {
 
 struct ControlOptions {
-  std::size_t queue_limit = 1024;                // commands that wait; further ones are refused as busy
-  std::size_t batch_limit = 128;                 // commands per transaction
-  std::uint64_t snapshot_every = 5'000;          // events
-  unsigned queue_rest = 2;                       // QueueRunner: cycles take at most a third of the loop's time
-  std::uint64_t max_waiting_of_tenant = 10'000;  // jobs in the queue; further ones are refused as busy
-  bool reroute_for_guarantees = true;            // GuaranteeReroute sets costs automatically; else only on request
-  std::function<std::int64_t()> now_us;          // unix, UTC; called from any thread; default: the system clock
-  QueueRunner::Clock monotonic_us;               // measures cycles of the queue; default: the steady clock
+  std::size_t queue_limit = 1024;  // commands that wait; further ones are refused as busy; of a tenant's: its share
+  std::size_t batch_limit = 128;   // commands per transaction
+  std::uint64_t snapshot_every = 5'000;             // events
+  unsigned queue_rest = 2;                          // QueueRunner: cycles take at most a third of the loop's time
+  std::uint64_t max_waiting_of_tenant = 10'000;     // jobs in the queue; further ones are refused as busy
+  bool reroute_for_guarantees = true;               // GuaranteeReroute sets costs automatically; else only on request
+  std::function<std::int64_t()> now_us;             // unix, UTC; called from any thread; default: EventClock
+  std::function<void(std::int64_t)> not_before_us;  // tells that clock of events that others stamped
+  QueueRunner::Clock monotonic_us;                  // measures cycles of the queue; default: the steady clock
   std::function<void(const std::vector<db::Record>&)> on_published;  // on the control thread; must not block
-  std::function<void(const std::string&)> warn;                      // for the log
+  log::Log log;                                                      // of its own decisions, and of the store's trouble
+  // Of a store that has refused an append: whether it takes records again, asked now and then; unset: the next command tells.
+  std::function<Result<void>()> try_writing;
 };
 
 struct ControlFigures {
@@ -86,6 +91,8 @@ class ControlLoop {
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
   [[nodiscard]] Phase phase() const { return phase_.load(); }
   [[nodiscard]] ControlFigures figures() const;
+  // Why the phase is store_failed; "": it is not.
+  [[nodiscard]] std::string store_trouble() const;
   // Why jobs wait, as of the last cycle of the queue. Never null.
   [[nodiscard]] QueueViewPtr queue() const;
   [[nodiscard]] std::int64_t now_us() const { return options_.now_us(); }  // the clock of events
@@ -108,6 +115,7 @@ class ControlLoop {
   };
 
   void run();
+  [[nodiscard]] bool has_room(const std::string& tenant) const;
   [[nodiscard]] bool is_full(const Decided& next) const;
   [[nodiscard]] bool takes_more(const Decided& next) const;
   [[nodiscard]] std::vector<Waiting> take_batch(Decided& next);
@@ -115,13 +123,19 @@ class ControlLoop {
   void refuse_waiting();
   bool decide_more(Decided& next, const ClusterStatePtr& newest);
   void decide_all(Decided& next, std::vector<Waiting> batch);
-  [[nodiscard]] Accepted decide_each(Decided& next, const Command& command, const SubmitJobs& several);
+  [[nodiscard]] Accepted decide_each(Decided& next, const Command& command, SubmitJobs several);
+  [[nodiscard]] std::optional<std::vector<Accepted::Item>> plan(const ClusterState& state, const Command& command,
+                                                                SubmitJobs& several);
   [[nodiscard]] Result<void> append(const db::Batch& writes);
   [[nodiscard]] Result<void> append(const Decided& done);
   void settle(Decided done, const Result<void>& appended, Decided& after);
   [[nodiscard]] bool reopen_store();
+  [[nodiscard]] Result<void> read_store_again();
+  void trouble(const Error& error);
   void record(ClusterState& working, db::Batch& writes, const std::string& actor, std::int64_t now_us,
               std::vector<EventBody> events, const RequestOrigin& origin = {}) const;
+  void tell(const Command& command, std::string_view outcome, std::string_view code = {}) const;
+  void tell_appended(const db::Batch& writes, std::int64_t took_us) const;
   void follow_up(ClusterState& working, db::Batch& writes);
   void refuse_all(std::vector<Waiting>& batch, const Error& store_error);
   void answer(Decided done);
@@ -142,13 +156,16 @@ class ControlLoop {
 
   mutable std::mutex queue_mutex_;
   std::condition_variable queue_filled_;
-  std::deque<Waiting> queue_;  // bounded by queue_limit
+  CommandQueue<Waiting> queue_;  // bounded by queue_limit; by tenant of the member, "" for others
   bool stopping_ = false;
   ControlFigures figures_;
+  std::string store_trouble_;
 
   SnapshotWriter snapshots_;
 
   // Used by the control thread only:
+  JournalChain chain_{journal_, codec_};
+  std::int64_t retry_after_us_ = 0, retry_at_us_ = 0;  // of a store that has failed
   const std::shared_ptr<RoutingCache> routes_ = std::make_shared<RoutingCache>();
   PlacerCache placers_{routes_};
   QueueRunner queue_runner_{placers_, options_.queue_rest, options_.monotonic_us, options_.max_waiting_of_tenant};

@@ -39,7 +39,7 @@ void Replica::pause(const std::stop_token& stop) {
 bool Replica::step() {
   const auto warn = [this](const Error& error) {
     // Once for each reason: this may be tried for hours.
-    if (error.code != last_warning_) options_.warn("the leader cannot be followed: " + error.text());
+    if (error.code != last_warning_) options_.log.warn("the leader cannot be followed: {}", error.text());
     last_warning_ = error.code;
     return false;
   };
@@ -48,14 +48,18 @@ bool Replica::step() {
   const auto began = Clock::now();
   if (const auto followed = loop_.follow(); !followed) return warn(followed.error());
   fresh_ = began.time_since_epoch().count();
+  if (!last_warning_.empty()) options_.log.info("the leader is followed again");
   last_warning_.clear();
   if (!*none_leads) return false;
+  options_.log.debug("no process leads: the lease is asked for");
   const auto leads = journal_.try_lead();
   if (!leads) return warn(leads.error());
   return *leads && take_over();
 }
 
 bool Replica::take_over() {
+  options_.log.info("takes over: the lease is held, term {}; events up to {} were read", journal_.term(),
+                    loop_.state()->seq);
   if (const auto led = loop_.lead(); !led) {
     options_.on_failed(led.error());
     return true;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "db/shared_journal.h"
+#include "fabric/base/log/log.h"
 #include "services/control/control_loop.h"
 
 namespace railweave::control {
@@ -20,7 +21,7 @@ struct ReplicaOptions {
   // The loop leads: it may start, then what acts outside. On the replica's thread. An error ends the process.
   std::function<Result<void>()> on_lead;
   std::function<void(const Error&)> on_failed;  // this process cannot go on; it has to start again
-  std::function<void(const std::string&)> warn;
+  log::Log log;
 };
 
 class Replica {

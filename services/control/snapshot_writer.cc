@@ -56,11 +56,12 @@ void SnapshotWriter::save_offered() {
 }
 
 void SnapshotWriter::save(const ClusterState& state) {
-  const db::Snapshot snapshot{state.seq, state.term, options_.now_us(), 1, codec_.encode_state(state)};
+  const db::Snapshot snapshot{state.seq, state.term, state.time_us, 1, codec_.encode_state(state)};
   if (auto saved = journal_.save_snapshot(snapshot); !saved) {
-    options_.warn("snapshot not saved, the next start replays more events: " + saved.error().text());
+    options_.log.warn("snapshot not saved, the next start replays more events: {}", saved.error().text());
   } else {
     ++saved_;
+    options_.log.debug("snapshot of event {} saved, {} B", state.seq, snapshot.payload.size());
   }
 }
 

@@ -6,12 +6,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "db/journal.h"
+#include "fabric/base/log/log.h"
 #include "services/control/events/event_codec.h"
 #include "services/control/state/cluster_state.h"
 
@@ -20,9 +19,8 @@ namespace railweave::control {
 class SnapshotWriter {
  public:
   struct Options {
-    std::uint64_t every = 5'000;                   // events between two snapshots
-    std::function<std::int64_t()> now_us;          // unix, UTC
-    std::function<void(const std::string&)> warn;  // for the log
+    std::uint64_t every = 5'000;  // events between two snapshots
+    log::Log log;
   };
 
   // Borrows the journal and the codec.

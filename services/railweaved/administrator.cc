@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "services/railweaved/store.h"
@@ -47,9 +46,9 @@ Result<void> write_secret(const std::filesystem::path& file, const std::string& 
 
 }  // namespace
 
-Result<void> ensure_administrator(control::ControlLoop& loop, const Config& config) {
+Result<void> ensure_administrator(control::ControlLoop& loop, const Config& config, const log::Log& log) {
   if (config.access.authentication == Authentication::none) {
-    spdlog::warn("no authentication: whoever reaches {} may do everything", config.listen_address);
+    log.warn("no authentication: whoever reaches {} may do everything", config.listen_address);
     return {};
   }
   const auto state = loop.state();
@@ -77,7 +76,7 @@ Result<void> ensure_administrator(control::ControlLoop& loop, const Config& conf
     (void)::unlink(file.c_str());
     return std::unexpected(outcome.error().error);
   }
-  spdlog::info("a token of an administrator was issued: it is in {}", file.string());
+  log.info("a token of an administrator was issued: it is in {}", file.string());
   return {};
 }
 

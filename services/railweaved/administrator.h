@@ -8,6 +8,6 @@
 namespace railweave {
 
 // Called before the service listens. The log says where the token is, or that none is asked for.
-Result<void> ensure_administrator(control::ControlLoop& loop, const Config& config);
+Result<void> ensure_administrator(control::ControlLoop& loop, const Config& config, const log::Log& log);
 
 }  // namespace railweave

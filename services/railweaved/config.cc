@@ -15,8 +15,6 @@
 namespace railweave {
 namespace {
 
-constexpr std::array<std::string_view, 5> kLogLevels = {"trace", "debug", "info", "warn", "error"};
-
 std::string where(const std::filesystem::path& file, const toml::source_region& source) {
   return file.string() + ": line " + std::to_string(source.begin.line) + ", column " +
          std::to_string(source.begin.column);
@@ -156,6 +154,18 @@ class ConfigFile {
   std::optional<Error> error_;
 };
 
+Result<void> set_trusted_proxies(Config& config, const std::vector<std::string>& networks, const std::string& where) {
+  for (const std::string& text : networks) {
+    const auto network = api::Network::parse(text);
+    if (!network) {
+      return fail(ErrorKind::invalid, "config.badNetwork", "'" + text + "' is no address and no network", where,
+                  "trusted_proxies are like 10.0.0.0/8 or 2001:db8::7");
+    }
+    config.access.trusted_proxies.push_back(*network);
+  }
+  return {};
+}
+
 Result<void> set_authentication(Config& config, const std::string& name, const std::string& where) {
   if (name != "tokens" && name != "none") {
     return fail(ErrorKind::invalid, "config.badAuthentication", "there is no authentication '" + name + "'", where,
@@ -265,8 +275,19 @@ void read_subnet(ConfigFile& entry, LiveConfig& live) {
   entry.read("look_seconds", subnet.look_seconds, 1, 3'600);
   entry.read("counter_seconds", subnet.counter_seconds, 1, 86'400);
   entry.read("window", subnet.window, 1, 64);
+  entry.read("damping", subnet.damping);
+  entry.read("damping_flaps", subnet.damping_flaps, 1, 100);
+  entry.read("damping_window_seconds", subnet.damping_window_seconds, 1, 86'400);
+  entry.read("damping_hold_seconds", subnet.damping_hold_seconds, 1, 86'400);
+  entry.read("damping_percent", subnet.damping_percent, 0, 100);
+  entry.read("rebalance", subnet.rebalance);
+  entry.read("rebalance_seconds", subnet.rebalance_seconds, 1, 86'400);
   entry.read("use_swapped_cables", subnet.use_swapped_cables);
+  entry.read_enum("accept_replacements", subnet.accept_replacements);
   entry.read_enum("ingress_filter", subnet.ingress_filter);
+  entry.read("key_file", subnet.key_file);
+  entry.read("opensm_key_file", subnet.opensm_key_file);
+  entry.read("key_lease_seconds", subnet.key_lease_seconds, 0, 65'535);
   live.subnets.push_back(std::move(subnet));
 }
 
@@ -302,12 +323,16 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("certificate_key", certificate_key);
   config.guarantees.certificate_key = certificate_key;
   keys.read("host_names", config.access.host_names);
-  keys.read("log_level", config.log_level);
-  keys.read("log_requests", config.log_requests);
+  std::vector<std::string> trusted_proxies;
+  keys.read("trusted_proxies", trusted_proxies);
+  keys.read("log_level", config.log.level);
+  keys.read("log_requests", config.log.requests);
+  keys.read("slow_request_ms", config.log.slow_request_ms, 1, 86'400'000);
   keys.read("reroute_for_guarantees", config.guarantees.reroute);
   keys.read("queue_limit", config.queue_limit, 1, 1'000'000);
   keys.read("snapshot_every", config.snapshot_every, 1, 100'000'000);
-  keys.read("keep_events", config.keep_events, 0, INT64_MAX);
+  keys.read("keep_events", config.kept.events, 0, INT64_MAX);
+  keys.read("keep_reports", config.kept.reports);
   keys.read("max_waiting_jobs", config.max_waiting_jobs, 1, 1'000'000);
   keys.read("max_connections", config.max_connections, 1, 100'000);
   keys.read("max_connections_per_address", config.max_connections_per_address, 0, 100'000);
@@ -321,6 +346,7 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
   config.access.admin_token_file = admin_token_file;
+  if (auto set = set_trusted_proxies(config, trusted_proxies, file.string()); !set) return set;
   if (auto set = set_authentication(config, authentication, file.string()); !set) return set;
   config.console = console;
   keys.read_table("replica", [&config](ConfigFile& entry) { read_replica(entry, config.replica); });
@@ -355,11 +381,10 @@ Result<void> set_listen(Config& config, const std::string& listen) {
 }
 
 // What does not go together, wherever it was set.
-Result<void> check_together(const Config& config) {
-  if (std::ranges::find(kLogLevels, config.log_level) == kLogLevels.end()) {
-    return fail(ErrorKind::invalid, "config.badLogLevel", "'" + config.log_level + "' is not a log level", "log_level",
-                "trace, debug, info, warn or error");
-  }
+Result<void> check_together(Config& config) {
+  auto levels = log::Levels::parse(config.log.level);
+  if (!levels) return std::unexpected(levels.error());
+  config.log.levels = *levels;
   if (config.access.tls_certificate.empty() != config.access.tls_key.empty()) {
     return fail(ErrorKind::invalid, "config.tls", "tls_certificate and tls_key go together",
                 config.access.tls_key.empty() ? "tls_key" : "tls_certificate", "name both, or neither for plain http");
@@ -401,9 +426,12 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
   std::optional<std::string> replica_name;
   std::optional<std::string> replica_url;
   std::optional<std::string> socket;
+  std::vector<std::string> host_names;
   bool log_requests = false;
   app.add_option("-c,--config", file, "TOML file with any of the keys of config.toml.example");
   app.add_option("-l,--listen", listen, "Address and port, like 127.0.0.1:7470; port 0 uses any free one");
+  app.add_option("--host-name", host_names,
+                 "By which callers may address the service too, beside host_names of the file");
   app.add_option("--socket", socket,
                  "Unix socket to listen at too, where root and the service's own user need no token; none by default");
   app.add_option("-s,--store", store,
@@ -418,8 +446,10 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
                  "Ed25519 private key in PEM, mode 0600, that signs certificates of guarantees [not signed]");
   app.add_option("--replica-name", replica_name, "Among several processes on a PostgreSQL store [host name and port]");
   app.add_option("--replica-url", replica_url, "Where the others reach this one [where it listens]");
-  app.add_option("--log-level", level, "trace, debug, info, warn or error [info]");
+  app.add_option("--log-level", level,
+                 "trace, debug, info, warn, error or off; by subject too: info,live=debug [info]");
   app.add_flag("--log-requests", log_requests, "Log every request");
+  app.add_flag("--check-config", line.check, "Say what is wrong with the configuration, or that nothing is, and end");
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
@@ -435,6 +465,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
     if (auto read = read_file(*file, line.config); !read) return std::unexpected(read.error());
   }
   if (store) line.config.store = *store;
+  auto& names = line.config.access.host_names;
+  names.insert(names.end(), host_names.begin(), host_names.end());
   if (console) line.config.console = *console;
   if (replica_name) line.config.replica.name = *replica_name;
   if (replica_url) line.config.replica.url = *replica_url;
@@ -446,8 +478,8 @@ Result<CommandLine> read_config(const std::vector<std::string>& arguments) {
       return std::unexpected(set.error());
     }
   }
-  if (level) line.config.log_level = *level;
-  line.config.log_requests = line.config.log_requests || log_requests;
+  if (level) line.config.log.level = *level;
+  line.config.log.requests = line.config.log.requests || log_requests;
   if (listen) {
     if (auto set = set_listen(line.config, *listen); !set) return std::unexpected(set.error());
   }

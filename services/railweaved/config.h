@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/base/log/log.h"
+#include "services/control/live/connection/accept_replacements.h"
 #include "services/control/live/connection/ingress_filtering.h"
 #include "services/rest/access/authentication.h"
+#include "services/rest/access/client_address.h"
 #include "services/rest/access/sign_in.h"
 
 namespace railweave {
@@ -26,8 +29,17 @@ struct SubnetConfig {
   std::uint64_t look_seconds = 60;     // between looks at a switch as it is, which catch what is wrongly believed
   std::uint64_t counter_seconds = 10;  // between readings of a port's counters
   std::uint64_t window = 32;           // management datagrams in flight, at most 64
-  bool use_swapped_cables = true;      // cables that were exchanged are used as they are; else only reported
+  bool damping = true;                 // links that flap are held out of use where nothing needs them
+  std::uint64_t damping_flaps = 4, damping_window_seconds = 600, damping_hold_seconds = 600;
+  std::uint64_t damping_percent = 25;    // of a switch's links, and of the paths between two leaves, at most
+  bool rebalance = true;                 // routes are spread again over the links that are left, in direct mode
+  std::uint64_t rebalance_seconds = 10;  // once nothing has changed for so long
+  bool use_swapped_cables = true;        // cables that were exchanged are used as they are; else only reported
+  control::AcceptReplacements accept_replacements = control::AcceptReplacements::never;
   control::IngressFiltering ingress_filter = control::IngressFiltering::isolation;
+  std::string key_file;                 // secrets of management keys, which ports get in direct mode; "": they get none
+  std::string opensm_key_file;          // with OpenSM's m_key, shown to ports in opensm mode; "": it has none
+  std::uint64_t key_lease_seconds = 0;  // how long ports that are shown wrong keys only hide theirs; 0: for ever
 };
 
 // Live subnets, and what is kept of their counters (fabric/health/counter_archive.h).
@@ -55,6 +67,7 @@ struct AccessConfig {
   std::optional<api::OidcClient> console_client;      // of it: how the console signs its users in
   std::uint64_t requests_per_second = 1'000;          // of a token; further ones are answered 429. 0: no such limit
   std::uint64_t requests_at_once = 4'000;             // of a token, after a pause
+  std::vector<api::Network> trusted_proxies;          // believed in what they say of where a client comes from
   std::vector<std::string> host_names;                // by which callers may address the service, beside loopback names
 };
 
@@ -85,6 +98,20 @@ struct GuaranteeConfig {
   std::filesystem::path certificate_key;  // Ed25519 private key in PEM that signs certificates; empty: not signed
 };
 
+// How long a store keeps what it does not need any more.
+struct KeptConfig {
+  std::uint64_t events = 1'000'000;  // older ones are removed from the store behind snapshots; 0: all are kept
+  bool reports = true;               // rows of reporting tables whose events were removed; else they go with them
+};
+
+// What the log tells.
+struct LogConfig {
+  std::string level = "info";  // as levels, which follow from it
+  log::Levels levels;
+  bool requests = false;                  // all of them at info
+  std::uint64_t slow_request_ms = 1'000;  // longer ones are a warning
+};
+
 struct Config {
   std::string listen_address = "127.0.0.1";  // others than loopback with TLS and tokens only
   std::uint16_t listen_port = 7470;          // 0: any free port, which is printed
@@ -93,12 +120,11 @@ struct Config {
   AccessConfig access;
   ReplicaConfig replica;
   WebhookConfig webhooks;
-  std::string log_level = "info";  // trace, debug, info, warn, error
-  bool log_requests = false;
+  LogConfig log;
   std::uint64_t queue_limit = 1024;      // changes that wait; further ones are answered 429
   std::uint64_t snapshot_every = 5'000;  // events
   GuaranteeConfig guarantees;
-  std::uint64_t keep_events = 1'000'000;    // older ones are removed from the store behind snapshots; 0: all are kept
+  KeptConfig kept;
   std::uint64_t max_waiting_jobs = 10'000;  // of a tenant; further ones are answered 429
   std::uint64_t max_connections = 1024;
   std::uint64_t max_connections_per_address = 0;  // 0: no such limit
@@ -115,7 +141,8 @@ struct Config {
 
 struct CommandLine {
   Config config;
-  bool exit = false;  // --help or --version was printed
+  bool exit = false;   // --help or --version was printed
+  bool check = false;  // only whether the configuration is one to start with
 };
 
 // arguments: those of main() without the program's name. Errors name the file, line and key.

@@ -5,6 +5,7 @@
 
 #include "fabric/drivers/infiniband/infiniband_driver.h"
 #include "fabric/drivers/infiniband/umad_port.h"
+#include "services/railweaved/management_key_file.h"
 
 namespace railweave {
 namespace {
@@ -34,6 +35,17 @@ Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config
       .naming = {.source = "subnet " + config.name, .subnet = config.name, .subnet_kind = fabric::SubnetKind::unknown}};
   options.leads = leads;
   options.exchange.window = static_cast<unsigned>(config.window);
+  if (manages && !config.key_file.empty()) {
+    auto keys = read_management_keys(config.key_file);
+    if (!keys) return std::unexpected(keys.error());
+    options.keys = std::move(*keys);
+    options.keys.lease_s = static_cast<std::uint16_t>(config.key_lease_seconds);
+  }
+  if (mode == control::SubnetMode::opensm && !config.opensm_key_file.empty()) {
+    auto keys = read_opensm_key(config.opensm_key_file);
+    if (!keys) return std::unexpected(keys.error());
+    options.keys = std::move(*keys);
+  }
   return std::make_unique<ib::InfinibandDriver>(std::move(*port), options);
 }
 
@@ -50,8 +62,18 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabri
   options.archive = archive;
   options.sweep_every = std::chrono::seconds(config.sweep_seconds);
   options.look_every = std::chrono::seconds(config.look_seconds);
+  constexpr std::int64_t kUsPerSecond = 1'000'000;
+  options.damping = {.is_on = config.damping,
+                     .flaps = static_cast<unsigned>(config.damping_flaps),
+                     .window_us = static_cast<std::int64_t>(config.damping_window_seconds) * kUsPerSecond,
+                     .hold_us = static_cast<std::int64_t>(config.damping_hold_seconds) * kUsPerSecond,
+                     .share_percent = static_cast<unsigned>(config.damping_percent)};
   options.use_swapped_cables = config.use_swapped_cables;
+  options.rebalance = config.rebalance;
+  options.rebalance_after = std::chrono::seconds(config.rebalance_seconds);
+  options.accept_replacements = config.accept_replacements;
   options.ingress = config.ingress_filter;
+  options.has_key = !config.key_file.empty();
   return {std::move(options),
           [config, leads = std::move(leads)](control::SubnetMode mode) { return connect(config, mode, leads); },
           config.opensm_socket};

@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
-
 #include "services/railweaved/config.h"
+#include "services/railweaved/log_sink.h"
 #include "services/railweaved/service.h"
 
 int main(int argc, char** argv) {
@@ -20,11 +18,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (line->exit) return 0;
+  if (line->check) {
+    std::puts("railweaved: the configuration is one to start with");
+    return 0;
+  }
 
-  spdlog::set_default_logger(spdlog::stderr_color_mt("railweaved"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v", spdlog::pattern_time_type::utc);
-  spdlog::set_level(spdlog::level::from_str(line->config.log_level));
-  spdlog::flush_on(spdlog::level::info);
+  const log::Log log(standard_error_sink(), line->config.log.levels);
 
   // Signals are waited for, not handled: every thread started below inherits the blocked mask.
   sigset_t signals;
@@ -35,9 +34,9 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit is an error of the store
 
-  Service service(line->config);
+  Service service(line->config, log);
   if (const auto started = service.start(); !started) {
-    spdlog::error("{}", started.error().text());
+    log.error("{}", started.error().text());
     return 1;
   }
   std::printf("railweaved listens at %s\n", service.url().c_str());
@@ -47,10 +46,10 @@ int main(int argc, char** argv) {
   constexpr int kAgain = 75;  // EX_TEMPFAIL: to be started again
   const int code = service.is_to_restart() ? kAgain : 0;
   if (code == 0) {
-    spdlog::info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
+    log.info("stopping: {}", signal == SIGINT ? "interrupted" : "terminated");
   }
   if (service.stop()) return code;
   // Parts of the service are in use by a computation that no client waits for: they are left to the system.
-  spdlog::warn("a computation did not end in {} s and is abandoned", line->config.stop_seconds);
+  log.warn("a computation did not end in {} s and is abandoned", line->config.stop_seconds);
   std::_Exit(code);
 }

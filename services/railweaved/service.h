@@ -13,14 +13,18 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "api/http/server.h"
 #include "api/operations/operations.h"
+#include "fabric/base/log/log.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
 #include "services/control/events/event_catch_up.h"
 #include "services/control/events/event_feed.h"
+#include "services/control/journal_scrub.h"
 #include "services/control/live/live_subnets.h"
 #include "services/control/replica.h"
 #include "services/railweaved/config.h"
@@ -33,7 +37,7 @@ namespace railweave {
 
 class Service {
  public:
-  explicit Service(Config config);
+  Service(Config config, const log::Log& log);
   ~Service();  // waits for computations
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -54,9 +58,11 @@ class Service {
   void announce();
   void follow();
   Result<void> prepare_server();
+  [[nodiscard]] std::optional<std::chrono::milliseconds> out_of_touch() const;
   void restart(const std::string& why);
 
   const Config config_;
+  const log::Log log_;
   const std::string replica_name_;
   std::atomic<bool> is_to_restart_{false};
   Store store_;
@@ -66,6 +72,7 @@ class Service {
   std::unique_ptr<control::EventCatchUp> catch_up_;
   std::unique_ptr<control::LiveSubnets> live_;
   std::unique_ptr<webhooks::Deliveries> webhooks_;
+  std::unique_ptr<control::JournalScrub> scrub_;
   std::unique_ptr<api::Operations> operations_;
   std::unique_ptr<api::ControlPlane> plane_;
   std::unique_ptr<control::Replica> replica_;  // where this one began as a follower; with

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <utility>
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "db/postgres/postgres_journal.h"
@@ -13,25 +12,29 @@ namespace railweave {
 
 bool is_postgres(const std::string& store) { return db::is_postgres_url(store); }
 
-Result<Store> open_store(const Config& config, const std::string& replica, std::function<void()> on_deposed) {
-  const auto warn = [](const Error& warning) { spdlog::warn("store: {}", warning.text()); };
+Result<Store> open_store(const Config& config, const std::string& replica, const log::Log& log,
+                         std::function<void()> on_deposed) {
+  const auto warn = [log](const Error& warning) { log.warn("{}", warning.text()); };
   if (is_postgres(config.store)) {
     db::PostgresOptions options;
     options.on_warning = warn;
+    options.log = log;
     options.on_deposed = std::move(on_deposed);
     options.holder = replica + ", process " + std::to_string(::getpid());
     options.lease = std::chrono::seconds(config.replica.lease_seconds);
     auto journal = db::open_shared_postgres_journal(config.store, options);
     if (!journal) return std::unexpected(journal.error());
     auto* shared = journal->get();
-    return Store{std::move(*journal), shared};
+    return Store{std::move(*journal), shared, [shared] { return shared->try_writing(); }};
   }
   db::SqliteOptions options;
-  options.keep_records = config.keep_events;
+  options.keep_records = config.kept.events;
+  options.keep_reports = config.kept.reports;
   options.on_warning = warn;
   auto journal = db::open_sqlite_journal(config.store, options);
   if (!journal) return std::unexpected(journal.error());
-  return Store{std::move(*journal), nullptr};
+  auto* own = journal->get();
+  return Store{std::move(*journal), nullptr, [own] { return own->try_writing(); }};
 }
 
 std::string store_name(const std::string& store) { return is_postgres(store) ? db::redacted_url(store) : store; }

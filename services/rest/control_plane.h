@@ -2,8 +2,11 @@
 // events. Built by services/railweaved/service.h. Every member is thread-safe, or says which mutex guards it.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "db/journal.h"
 #include "services/control/agents/node_agents.h"
@@ -47,6 +50,10 @@ struct ControlPlane {
   const control::Replica* replica = nullptr;
   Forwarder* forwarder = nullptr;
   std::string replica_name = {};
+  // Of this run of the program: the keys of what agents on the nodes say to each other follow from it.
+  std::string exchange_secret = {};
+  // how long a process that shares its store has received nothing from it, once that is longer than the lease.
+  std::function<std::optional<std::chrono::milliseconds>()> out_of_touch = [] { return std::nullopt; };
 };
 
 }  // namespace railweave::api

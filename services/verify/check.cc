@@ -18,11 +18,13 @@ std::string text_of(const DirectedLink& link) { return link.first + "->" + link.
 
 }  // namespace
 
-Check::Check(const Network& network, const Json& certificate, Verdict& verdict)
-    : network_(network), cabling_(network), certificate_(certificate), verdict_(verdict) {
+Check::Check(const Network& network, const Json& certificate, std::int64_t packet_units, Verdict& verdict)
+    : network_(network), cabling_(network), certificate_(certificate), verdict_(verdict), packet_units_(packet_units) {
   for (const Json& one : certificate.at("classes")) classes_.push_back(one.at("name").get<std::string>());
   for (const Json& link : certificate.at("links")) {
-    auto& reserved = reserved_[directed_link(link)];
+    const auto [at, is_new] = reserved_.try_emplace(directed_link(link));
+    if (!is_new) verdict_.fault(text_of(directed_link(link)) + ": is in the certificate twice");
+    auto& reserved = at->second;
     reserved = link.at("reservedMbps").get<std::vector<std::int64_t>>();
     if (reserved.size() != classes_.size()) {
       throw std::runtime_error(text_of(directed_link(link)) + ": reservedMbps needs one value per class");
@@ -37,6 +39,8 @@ Check::Check(const Network& network, const Json& certificate, Verdict& verdict)
 }
 
 void Check::links() {
+  if (certificate_.at("usablePermille") != 950)
+    verdict_.fault("950 of 1000 of each link may be reserved, not another part");
   for (const Json& one : certificate_.at("links")) link(one);
 }
 
@@ -50,7 +54,6 @@ std::pair<std::int64_t, std::int64_t> Check::promise(const Json& link, std::size
     for (const std::int64_t weight : weights) all += weight;
     return {weights.at(of_class), all};
   }
-  const std::int64_t packet = (certificate_.at("ports").at("largestPacketBytes").get<std::int64_t>() + 63) / 64;
   struct Lane {
     std::int64_t of_class = 0, weight = 0, turns = 0;
   };
@@ -69,7 +72,7 @@ std::pair<std::int64_t, std::int64_t> Check::promise(const Json& link, std::size
   bool first = true;
   for (const auto& [number, lane] : lanes) {
     if (lane.of_class != static_cast<std::int64_t>(of_class)) continue;
-    const std::int64_t longest = weight_of_all + (turns_of_all - lane.turns) * packet;
+    const std::int64_t longest = weight_of_all + (turns_of_all - lane.turns) * packet_units_;
     if (first || lane.weight * all < own * longest) {
       own = lane.weight;
       all = longest;
@@ -80,30 +83,26 @@ std::pair<std::int64_t, std::int64_t> Check::promise(const Json& link, std::size
 }
 
 void Check::turns(const Json& link, const std::string& name) {
-  constexpr std::int64_t kMostTurn = 255, kMostEntries = 64, kMostWeight = kMostEntries * kMostTurn;
-  if (link.contains("weights") == network_.infiniband.contains(link.at("from").get<std::string>())) {
-    verdict_.fault(name + ": InfiniBand ports serve an arbitration table, others weights by class");
+  const bool is_infiniband = network_.infiniband.contains(link.at("from").get<std::string>());
+  if (link.contains("weights") == is_infiniband || link.contains("turns") != is_infiniband) {
+    return verdict_.fault(name + ": InfiniBand ports serve an arbitration table, others weights by class");
   }
-  if (!link.contains("weights")) {
-    const auto entries = certificate_.at("ports").at("arbitrationEntries").get<std::int64_t>();
-    if (entries > kMostEntries || static_cast<std::int64_t>(link.at("turns").size()) > entries) {
-      verdict_.fault(name + ": no port has as many arbitration entries");
-    }
-    std::map<std::int64_t, std::int64_t> class_of;  // by lane
-    for (const Json& turn : link.at("turns")) {
-      const auto weight = turn.at(2).get<std::int64_t>(), of_class = turn.at(0).get<std::int64_t>();
-      if (weight < 0 || weight > kMostTurn) verdict_.fault(name + ": the weight of a turn is 0 to 255");
-      if (class_of.try_emplace(turn.at(1).get<std::int64_t>(), of_class).first->second != of_class) {
-        verdict_.fault(name + ": a lane is of two classes");
-      }
-    }
+  if (!is_infiniband) {
+    Json shares = Json::array();
+    for (const Json& one : certificate_.at("classes")) shares.push_back(one.at("sharePermille"));
+    if (link.at("weights") != shares) verdict_.fault(name + ": its weights are not the shares of the classes");
     return;
   }
-  const auto weights = link.at("weights").get<std::vector<std::int64_t>>();
-  std::int64_t all = 0;
-  for (const std::int64_t weight : weights) all += std::clamp<std::int64_t>(weight, 0, kMostWeight + 1);
-  if (std::ranges::any_of(weights, [](std::int64_t weight) { return weight < 0; }) || all > kMostWeight) {
-    verdict_.fault(name + ": no arbitration table holds these weights");
+  if (link.at("turns").size() > certificate_.at("ports").at("arbitrationEntries").get<std::size_t>()) {
+    verdict_.fault(name + ": no port has as many arbitration entries");
+  }
+  std::map<std::int64_t, std::int64_t> class_of;  // by lane
+  for (const Json& turn : link.at("turns")) {
+    if (turn.at(2).get<std::int64_t>() == 0) verdict_.fault(name + ": a turn of weight 0 is none");
+    const auto of_class = turn.at(0).get<std::int64_t>();
+    if (class_of.try_emplace(turn.at(1).get<std::int64_t>(), of_class).first->second != of_class) {
+      verdict_.fault(name + ": a lane is of two classes");
+    }
   }
 }
 
@@ -115,15 +114,13 @@ void Check::link(const Json& link) {
     return verdict_.fault(name + ": the fabric has no such cable");
   }
   const auto capacity = link.at("capacityMbps").get<std::int64_t>();
-  constexpr std::int64_t kUnknownRateMbps = 100'000;
-  const std::int64_t rate = network_.rate_mbps.at(directed.first);
-  if (capacity != (rate == 0 ? kUnknownRateMbps : rate)) verdict_.fault(name + ": its capacity is not the link's rate");
-  if (network_.dead.contains(directed.first)) verdict_.fault(name + ": is down and has reservations");
-  constexpr std::int64_t kMostUsablePermille = 950;
-  const auto usable = certificate_.at("usablePermille").get<std::int64_t>();
-  if (usable < 1 || usable > kMostUsablePermille) {
-    verdict_.fault("more than " + std::to_string(kMostUsablePermille) + " of 1000 of each link may be reserved");
+  const std::int64_t known = network_.rate_mbps.at(directed.first), rate = known == 0 ? kUnknownRateMbps : known;
+  if (capacity != rate) {
+    verdict_.fault(name + ": its capacity is not the link's rate, " + std::to_string(rate) + " Mb/s, but " +
+                   std::to_string(capacity));
   }
+  if (network_.dead.contains(directed.first)) verdict_.fault(name + ": is down and has reservations");
+  constexpr std::int64_t usable = 950;
   turns(link, name);
   std::int64_t sum = 0;
   for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -168,24 +165,65 @@ void Check::jobs(const Routes& routes) {
   Loads loads;
   const Walker walker(cabling_, routes, network_.dead);
   lanes_->begin_routes();
-  std::set<std::size_t> survivors;  // classes with jobs for which more is reserved than these routes need
   for (const Json& job : certificate_.at("jobs")) {
     damage(job);
+    lids(job, routes);
     add_load({job, walker, ""}, loads);
-    if (!job.at("survivesLinkFailure").get<bool>()) continue;
-    survivors.insert(
-        static_cast<std::size_t>(std::ranges::find(classes_, job.at("class").get<std::string>()) - classes_.begin()));
   }
-  // 2. Against what is reserved: exactly that, where no job reserves for failures.
+  // 2. Against what is reserved.
   within_reserved(loads, "");
-  lanes_->unused(certificate_.at("jobs"));
+}
+
+void Check::nothing_beside(const std::set<std::string>& exact) {
+  std::set<std::string> unknown;  // jobs, and their classes, for which more may be reserved than the routes seen need
+  for (const Json& job : certificate_.at("jobs")) {
+    const auto name = job.at("job").get<std::string>();
+    if (!job.at("survivesLinkFailure").get<bool>() || exact.contains(name)) continue;
+    unknown.insert(name);
+    unknown.insert("class " + job.at("class").get<std::string>());
+  }
   for (const auto& [link, reserved] : reserved_) {
+    std::vector<std::int64_t> needed(classes_.size(), 0);
+    const PortNumber port = cabling_.find(link.first);
+    const auto needs = [&](const std::string& job) {
+      const auto& load = worst_[job];
+      const auto at = load.find(port);
+      return at == load.end() ? 0 : at->second;
+    };
+    for (const Json& job : certificate_.at("jobs")) {
+      const auto at = std::ranges::find(classes_, job.at("class").get<std::string>());
+      needed[static_cast<std::size_t>(at - classes_.begin())] += needs(job.at("job").get<std::string>());
+    }
     for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const auto load = loads.find(cabling_.find(link.first));
-      if (survivors.contains(c) || reserved[c] <= (load == loads.end() ? 0 : load->second[c])) continue;
+      if (reserved[c] <= needed[c] || unknown.contains("class " + classes_[c])) continue;
       verdict_.fault(text_of(link) + ": " + classes_[c] + " has " + std::to_string(reserved[c]) +
                      " Mb/s reserved, more than its jobs need");
     }
+    for (const auto& [lane, owner] : lanes_->owners(link)) {
+      if (owner.reserved_mbps <= needs(owner.job) || unknown.contains(owner.job)) continue;
+      verdict_.fault(text_of(link) + ": " + std::to_string(owner.reserved_mbps) + " Mb/s of lane " +
+                     std::to_string(lane) + " are reserved for " + owner.job + ", which needs " +
+                     std::to_string(needs(owner.job)));
+    }
+  }
+}
+
+void Check::lids(const Json& job, const Routes& routes) {
+  const auto leads = [&](const Json& one, const char* name) {
+    const auto port = one.at(name).get<std::string>();
+    const auto lid = one.at(std::string(name) + "Lid").get<std::uint64_t>();
+    const auto peer = network_.peer.find(port);
+    if (peer == network_.peer.end()) return;  // said elsewhere
+    const auto at = routes.port_of.find(switch_of(peer->second));
+    const std::uint64_t mask = (1ULL << network_.end_port_lmc.at(port)) - 1;
+    const bool is_there = at != routes.port_of.end() && at->second.port(lid) != 0 &&
+                          switch_of(peer->second) + "/" + std::to_string(at->second.port(lid)) == peer->second;
+    if (!is_there || (lid & mask) != 0) verdict_.fault(port + ": its first LID is not " + std::to_string(lid));
+  };
+  for (const Json& one : job.value("ports", Json::array())) leads(one, "port");
+  for (const Json& one : job.value("flows", Json::array())) {
+    leads(one, "from");
+    leads(one, "to");
   }
 }
 
@@ -212,6 +250,8 @@ void Check::add_load(const JobCheck& check, Loads& loads) {
     load.resize(classes_.size(), 0);
     const std::int64_t reserved = (mbps * permille + 999) / 1000;
     load[static_cast<std::size_t>(at - classes_.begin())] += reserved;
+    auto& worst = worst_[name][port];
+    worst = std::max(worst, reserved);
     if (has_lane) lanes_->use(name, link_at(port), reserved, check.when);
   }
 }

@@ -24,8 +24,9 @@ namespace railweave::verify {
 
 class Check {
  public:
-  // Borrows all three. The network may change between calls of jobs().
-  Check(const Network& network, const nlohmann::json& certificate, Verdict& verdict);
+  // Borrows all three. The network may change between calls of jobs(). packet_units: of the largest packet, as devices or the
+  // journal say it.
+  Check(const Network& network, const nlohmann::json& certificate, std::int64_t packet_units, Verdict& verdict);
 
   // What is reserved against the links' capacities and the classes' shares and weights.
   void links();
@@ -33,6 +34,8 @@ class Check {
   void jobs(const Routes& routes);
   // The same after a link, "<port>--<port>", failed, of the jobs that survive that failure.
   void jobs_after(const std::string& link, const Routes& routes);
+  // What is reserved is no more than these loads need, of jobs in `exact`, after all failures that they survive.
+  void nothing_beside(const std::set<std::string>& exact);
   // The failures that the certificate claims to survive: of every link between switches that joins ports of a job that
   // survives failures to others of it, unless the job falls apart without the link.
   [[nodiscard]] std::vector<std::string> survived_failures() const;
@@ -73,6 +76,8 @@ class Check {
   void route(const JobCheck& check, const EndPort& from, const EndPort& to);
   [[nodiscard]] DirectedLink link_at(PortNumber port) const;
   [[nodiscard]] EndPort end_port(const Json& one, const char* name);
+  // The LIDs of a job's ports lead to them.
+  void lids(const Json& job, const Routes& routes);
   // A cable is missing or down, or live cables no longer join ports that cables join.
   void damage(const Json& job);
   [[nodiscard]] std::size_t part(const PortName& port, const Parts& parts) const;
@@ -85,8 +90,10 @@ class Check {
   std::vector<std::string> classes_;
   std::map<std::string, std::string> spread_;                   // by subnet: those that are not single
   std::map<DirectedLink, std::vector<std::int64_t>> reserved_;  // Mb/s by class
-  std::unique_ptr<Lanes> lanes_;                                // not null
-  Parts cabled_, parts_;                                        // by all cables, by live ones
+  const std::int64_t packet_units_;
+  std::map<std::string, JobLoad> worst_;  // by job: the most that it needs reserved, on the routes so far
+  std::unique_ptr<Lanes> lanes_;          // not null
+  Parts cabled_, parts_;                  // by all cables, by live ones
 };
 
 }  // namespace railweave::verify

@@ -36,6 +36,16 @@ awk '
 ask() { smpquery "$@" >"$work/answer" 2>"$work/errors" || { echo "smpquery $*: $(cat "$work/answer" "$work/errors")" >&2; exit 1; }; }
 while read -r guid port lid kind; do
   ask portinfo "$lid" "$port" </dev/null
+  awk -v name="$guid/$port" -v kind="$kind" '
+    { field = $0; sub(/:.*/, "", field); value = $0; sub(/^[^:]*:\.*/, "", value); of[field] = value }
+    END {
+      speeds["2.5 Gbps"] = "SDR"; speeds["5.0 Gbps"] = "DDR"; speeds["10.0 Gbps"] = "QDR"
+      speeds["14.0625 Gbps"] = "FDR"; speeds["25.78125 Gbps"] = "EDR"; speeds["53.125 Gbps"] = "HDR"; speeds["106.25 Gbps"] = "NDR"
+      speed = of["LinkSpeedExtActive"] in speeds ? speeds[of["LinkSpeedExtActive"]] : speeds[of["LinkSpeedActive"]]
+      lanes = of["OperVLs"]; if (lanes == "VL0") lanes = "VL0-0"; sub(/^VL0-/, "", lanes)
+      print "port", name, kind == "H" ? of["Lid"] + 0 : 0, kind == "H" ? of["LMC"] + 0 : 0, of["LinkWidthActive"] + 0, speed == "" ? "-" : speed, \
+        of["NeighborMTU"] + 0, lanes + 1, of["VLArbLowCap"] + 0
+    }' "$work/answer" >>"$work/tables"
   if ! grep -q '^OperVLs:\.*VL0$' "$work/answer"; then
     ask sl2vl "$lid" "$port" </dev/null
     awk -v guid="$guid" -v port="$port" -v kind="$kind" '
@@ -63,6 +73,6 @@ while read -r guid port lid kind; do
     END { while (n > 0 && all[n] == "0x0000") n--; line = "pkeys " name; for (i = 1; i <= n; i++) line = line " " all[i]; print line }' "$work/answer" >>"$work/tables"
 done <"$work/ports"
 
-echo "railweave-tables 1"
+echo "railweave-tables 2"
 sort "$work/tables"
 echo "end $(wc -l <"$work/tables" | tr -d ' ')"

@@ -46,9 +46,10 @@ std::string job_name(const Json& job) {
 
 // Kinds of records after which a certificate of before is another one.
 bool changes_promises(const std::string& kind) {
-  static constexpr std::array<const char*, 12> kinds{
-      "topology.accepted", "contract.put", "contract.removed", "qosClasses.put", "job.placed", "job.moved",
-      "job.ended",         "job.evicted",  "job.offerExpired", "link.down",      "link.up",    "subnet.spreadSet"};
+  static constexpr std::array<const char*, 13> kinds{
+      "topology.accepted", "contract.put",     "contract.removed", "qosClasses.put",   "job.placed",
+      "job.moved",         "job.ended",        "job.evicted",      "job.offerExpired", "link.down",
+      "link.up",           "subnet.spreadSet", "qos.limits"};
   return kind.starts_with("guarantee.") || kind == "link.changed" ||
          std::ranges::any_of(kinds, [&](const char* one) { return kind == one; });
 }
@@ -124,10 +125,13 @@ void Journal::take_snapshot(const Json& state) {
   }
   for (const Json& link : state.at("links").is_array() ? state.at("links") : Json::array()) {
     if (link.at(1) == "down") links_down_.insert(link.at(0).get<std::string>());
+    if (link.size() == 3) seen_mbps_[link.at(0).get<std::string>()] = link.at(2).get<std::int64_t>();
   }
   for (const Json& one : state.value("subnetSpreads", Json::array())) {
     spread_[one.at("subnet").get<std::string>()] = one.at("spread").get<std::string>();
   }
+  for (const Json& one : state.value("portLimits", Json::array())) take_limits(one);
+  may_drain_ = true;
   for (const Json& job : state.at("jobs")) take_job(job_name(job), job);
 }
 
@@ -141,13 +145,33 @@ void Journal::take_guarantee(const std::string& id, const Json& guarantee) {
     guarantees_[id] = nullptr;
     return;
   }
+  const bool covered = guarantee.contains("coveredOn");
+  bool as_cabled = covered;  // with nothing out of use
+  for (const char* name : {"down", "drainedLinks", "drainedSwitches"}) {
+    as_cabled = as_cabled && guarantee.at("coveredOn").value(name, Json::array()).empty();
+  }
   guarantees_[id] = {{"state", guarantee.value("atRiskSinceUs", std::int64_t{0}) == 0 ? "holds" : "atRisk"},
-                     {"covered", guarantee.contains("coveredOn")}};
+                     {"covered", covered},
+                     {"coveredAsCabled", as_cabled},
+                     {"lane", guarantee.value("lane", Json())}};
+}
+
+void Journal::take_limits(const Json& limits) {
+  limits_[limits.at("subnet").get<std::string>()] = {limits.at("arbitrationEntries").get<std::int64_t>(),
+                                                     limits.at("mtuBytes").get<std::int64_t>()};
+}
+
+PortLimits Journal::limits() const {
+  PortLimits limits;
+  for (const auto& [subnet, one] : limits_) limits.add(one.first, one.second);
+  return limits;
 }
 
 void Journal::take_record(const Json& record) {
   const auto kind = record.at("kind").get<std::string>();
   const auto subject = record.at("subject").get<std::string>();
+  if (kind == "drain.requested") drains_.insert(subject);
+  if (kind == "drain.cleared") drains_.erase(subject);
   if (!record.contains("data")) return;
   const Json& data = record.at("data");
   if (kind == "contract.put") {
@@ -168,15 +192,20 @@ void Journal::take_record(const Json& record) {
     guarantees_.erase(subject);
   } else if (kind.starts_with("guarantee.")) {
     take_guarantee(subject, data.at("guarantee"));
+  } else if (kind == "qos.limits") {
+    take_limits(data);
   } else if (kind == "subnet.spreadSet") {
     spread_[data.at("subnet").get<std::string>()] = data.at("spread").get<std::string>();
-  } else if (kind.starts_with("link.")) {
+  } else if (kind.starts_with("link.") && data.contains("links")) {
     for (const Json& report : data.at("links")) {
       const auto link = report.at("link").get<std::string>();
+      const auto seen = report.value("seenMbps", std::int64_t{0});
+      seen == 0 ? (void)seen_mbps_.erase(link) : (void)seen_mbps_.insert_or_assign(link, seen);
       report.at("state") == "down" ? (void)links_down_.insert(link) : (void)links_down_.erase(link);
     }
   } else if (kind == "topology.accepted") {
     links_down_.clear();
+    seen_mbps_.clear();
     std::map<std::string, std::string> renamed;
     for (const Json& pair : data.value("renamed", Json::array())) renamed[pair.at(0)] = pair.at(1);
     for (auto& [id, job] : jobs_) {
@@ -194,6 +223,7 @@ Outside Journal::outside() const {
     outside.subnets.push_back({{"id", subnet}, {"routing", {{"spread", spread}}}});
   }
   for (const auto& [tenant, contract] : contracts_) outside.contracts.push_back(contract);
+  outside.seen_mbps = seen_mbps_;
   for (const std::string& link : links_down_) outside.links_down.push_back({{"id", link}});
   for (const auto& [id, job] : jobs_) {
     const Json& spec = job.at("spec");
@@ -210,11 +240,15 @@ Outside Journal::outside() const {
         ranks.push_back({{"rank", ranks.size()}, {"node", node}, {"gpu", index}, {"nics", of_node->second[index]}});
       }
     }
+    Json guarantee = guarantees_.at(id);
+    if (guarantee.is_object() && (may_drain_ || !drains_.empty() || !links_down_.empty())) {
+      guarantee["coveredAsCabled"] = false;
+    }
     outside.jobs.push_back({{"job", id},
                             {"tenant", spec.at("tenant")},
                             {"state", "placed"},
                             {"spec", spec},
-                            {"guarantee", guarantees_.at(id)},
+                            {"guarantee", std::move(guarantee)},
                             {"ranks", std::move(ranks)}});
   }
   return outside;

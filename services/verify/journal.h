@@ -6,10 +6,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "services/verify/devices.h"
 #include "services/verify/verdict.h"
 
 namespace railweave::verify {
@@ -17,6 +19,7 @@ namespace railweave::verify {
 // What was promised, in the forms of the REST API.
 struct Outside {
   nlohmann::json contracts, classes, jobs, links_down, subnets;  // lists; null: not given
+  std::map<std::string, std::int64_t> seen_mbps = {};            // by link: less than its rate, as the journal has it
   [[nodiscard]] bool complete() const {
     return !contracts.is_null() && !classes.is_null() && !jobs.is_null() && !links_down.is_null();
   }
@@ -33,7 +36,8 @@ class Journal {
   [[nodiscard]] const std::map<std::string, std::uint16_t>& pkeys() const { return pkeys_; }
   // The tenants with placed jobs on each node, with a contract or without.
   [[nodiscard]] std::map<std::string, std::set<std::string>> tenants_by_node() const;
-  [[nodiscard]] std::uint64_t last_seq() const { return last_seq_; }
+  // What ports of live subnets reported last.
+  [[nodiscard]] PortLimits limits() const;
 
  private:
   using Json = nlohmann::json;
@@ -41,6 +45,7 @@ class Journal {
   void take_record(const Json& record);
   void take_job(const std::string& id, const Json& data);
   void take_guarantee(const std::string& id, const Json& guarantee);
+  void take_limits(const Json& limits);
 
   std::map<std::string, std::string> spread_;  // by subnet
   std::map<std::string, Json> contracts_;      // by tenant, in the form of the REST API
@@ -50,6 +55,10 @@ class Journal {
   std::map<std::string, Json> guarantees_;         // of them
   std::map<std::string, std::vector<Json>> nics_;  // by node and GPU
   std::set<std::string> links_down_;
+  std::map<std::string, std::int64_t> seen_mbps_;  // by link, where it runs at another rate than accepted
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> limits_;  // by subnet: arbitration entries, MTU
+  std::set<std::string> drains_;                                         // links and switches
+  bool may_drain_ = false;                                               // begins with a snapshot, which has none
   std::uint64_t last_seq_ = 0;
 };
 

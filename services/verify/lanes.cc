@@ -12,7 +12,7 @@ std::string link_text(const DirectedLink& link) { return link.first + "->" + lin
 }  // namespace
 
 Lanes::Lanes(const Json& certificate, const std::vector<std::string>& classes, Verdict& verdict) : verdict_(verdict) {
-  constexpr std::int64_t kMostLanes = 15;
+  constexpr std::int64_t kMaxLanes = 15;
   std::map<std::string, std::size_t> class_of;
   for (const Json& job : certificate.at("jobs")) {
     const auto name = job.at("job").get<std::string>();
@@ -20,7 +20,7 @@ Lanes::Lanes(const Json& certificate, const std::vector<std::string>& classes, V
     class_of[name] = static_cast<std::size_t>(at - classes.begin());
     if (!job.contains("lane")) continue;
     lane_of_[name] = job.at("lane").get<std::int64_t>();
-    if (lane_of_[name] < 0 || lane_of_[name] >= kMostLanes) verdict.fault(name + ": no port has such a lane");
+    if (lane_of_[name] < 0 || lane_of_[name] >= kMaxLanes) verdict.fault(name + ": no port has such a lane");
   }
   for (const Json& link : certificate.at("links")) {
     const DirectedLink directed{link.at("from").get<std::string>(), link.at("to").get<std::string>()};
@@ -67,18 +67,6 @@ void Lanes::use(const std::string& job, const DirectedLink& link, std::int64_t m
   if (mbps > reserved) {
     verdict_.fault(where + " of " + job + " can carry " + std::to_string(mbps) + " Mb/s, " + std::to_string(reserved) +
                    " are reserved for it");
-  }
-}
-
-void Lanes::unused(const Json& jobs) {
-  std::map<std::string, bool> survives;
-  for (const Json& job : jobs) survives[job.at("job").get<std::string>()] = job.at("survivesLinkFailure").get<bool>();
-  for (const auto& [link, here] : owners_) {
-    for (const auto& [lane, owner] : here) {
-      if (survives[owner.job] || users_[link].contains(lane)) continue;
-      verdict_.fault(link_text(link) + ": lane " + std::to_string(lane) + " is reserved for " + owner.job +
-                     ", which sends nothing there");
-    }
   }
 }
 

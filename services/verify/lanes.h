@@ -33,8 +33,6 @@ class Lanes {
   // The load of a job on one set of routes; jobs without a lane have no effect.
   void begin_routes() { users_.clear(); }
   void use(const std::string& job, const DirectedLink& link, std::int64_t mbps, const std::string& when);
-  // Owners that the present routes do not lead over their links, of jobs that reserve nothing for failures.
-  void unused(const nlohmann::json& jobs);
 
  private:
   std::map<std::string, std::int64_t> lane_of_;  // by job

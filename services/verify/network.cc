@@ -21,6 +21,8 @@ std::string plain_guid(std::string text) {
   return std::string(text.size() < 16 ? 16 - text.size() : 0, '0') + text;
 }
 
+}  // namespace
+
 // Data rates: of the signalling rate 8/10 up to QDR and 64/66 from FDR10 on.
 std::int64_t lane_mbps(const std::string& speed) {
   static const std::map<std::string, std::int64_t> known{{"SDR", 2'000},    {"DDR", 4'000},   {"QDR", 8'000},
@@ -29,8 +31,6 @@ std::int64_t lane_mbps(const std::string& speed) {
   const auto at = known.find(speed);
   return at == known.end() ? 0 : at->second;
 }
-
-}  // namespace
 
 std::string entries_digest(const Routes& routes) {
   constexpr std::uint64_t kStart = 14695981039346656037U, kPrime = 1099511628211U;
@@ -146,6 +146,8 @@ Routes read_routes(const std::string& path) {
 }
 
 std::string switch_of(const PortName& port) { return port.substr(0, port.find('/')); }
+
+unsigned number_of(const PortName& port) { return static_cast<unsigned>(std::stoul(port.substr(port.find('/') + 1))); }
 
 namespace {
 

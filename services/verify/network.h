@@ -13,9 +13,11 @@ namespace railweave::verify {
 using PortName = std::string;                        // "<guid>/<port>"
 using DirectedLink = std::pair<PortName, PortName>;  // egress port, the port at its other end
 
+inline constexpr std::int64_t kUnknownRateMbps = 100'000;  // of links whose rate no one says
+
 struct Network {
   std::map<PortName, PortName> peer;
-  std::map<PortName, std::int64_t> rate_mbps;
+  std::map<PortName, std::int64_t> rate_mbps;               // 0: unknown
   std::set<PortName> infiniband;                            // ports of InfiniBand links
   std::map<PortName, std::uint64_t> end_port_lid;           // of adapter ports; 0: not in the file
   std::map<PortName, unsigned> end_port_lmc;                // of adapter ports
@@ -34,6 +36,10 @@ Parts cabled_parts_of(const Network& network);                         // by all
 // "<guid>/<port>--<guid>/<port>" of each cable between two switches that is up, the smaller name first.
 std::vector<std::string> switch_links(const Network& network);
 std::string switch_of(const PortName& port);  // GUID
+unsigned number_of(const PortName& port);
+
+// The data rate of one lane of a link, by the name of its speed; 0: unknown.
+std::int64_t lane_mbps(const std::string& speed);
 
 // Throws std::runtime_error that says what is wrong.
 Network read_network(const std::string& path);

@@ -125,9 +125,20 @@ void send_ring(const Group& ring, double bytes, const Send& send) {
   for (std::size_t i = 0; ring.size() > 1 && i < ring.size(); ++i) send(ring[i], ring[(i + 1) % ring.size()], bytes);
 }
 
-// A ring inside each domain does not matter here; across domains there is one for each member of the smallest.
-void send_rings(const Group& group, double bytes, bool reducing, const std::vector<RankPlace>& places,
+// How often a byte crosses a domain's adapters: along a flat ring, or, where NVLink reduces, by a double binary tree of few domains,
+// or of domains within hosts. By the definitions of scheduler/collective/calibration.h.
+double crossings(unsigned passes, bool reducing, double ranks, double domains) {
+  constexpr double kHostGpus = 8;
+  const bool ring = !reducing || (domains > 2 && ranks > kHostGpus * domains);
+  if (passes == 1) return reducing ? (domains - 1) / domains : (ranks - 1) / ranks;
+  if (ring) return 2 * (ranks - 1) / ranks;
+  return domains == 2 ? 1 : domains == 3 ? 1.5 : 2;
+}
+
+// A ring inside each domain does not matter here; across domains there is one for each member of the smallest, nine at most.
+void send_rings(const Group& group, double bytes, unsigned passes, bool reducing, const std::vector<RankPlace>& places,
                 const Send& send) {
+  constexpr std::size_t kMaxRings = 9;
   std::vector<Group> domains;
   std::map<std::string, std::size_t> number;
   for (const std::size_t rank : group) {
@@ -146,12 +157,13 @@ void send_rings(const Group& group, double bytes, bool reducing, const std::vect
     });
     rings = std::min(rings, domain.size());
   }
-  const auto k = static_cast<double>(domains.size()), m = static_cast<double>(rings);
-  const double share = reducing ? (k - 1) / k : (m * k - 1) / (m * k);
+  rings = std::min(rings, kMaxRings);
+  const double share =
+      crossings(passes, reducing, static_cast<double>(group.size()), static_cast<double>(domains.size()));
   for (std::size_t ring = 0; ring < rings; ++ring) {
     Group across;
     for (const Group& domain : domains) across.push_back(domain[ring]);
-    send_ring(across, share * bytes / m, send);
+    send_ring(across, share * bytes / static_cast<double>(rings), send);
   }
 }
 
@@ -178,7 +190,7 @@ void send_all(const std::string& kind, const Volume& volume, const Group& group,
       }
     }
   } else {  // an all-reduce passes everything twice
-    send_rings(group, (kind == "context" ? 1 : 2) * volume.bytes, reducing, places, send);
+    send_rings(group, volume.bytes, kind == "context" ? 1 : 2, reducing, places, send);
   }
 }
 

@@ -79,9 +79,11 @@ void Promises::read_job(const Json& job, const Network& network, Verdict& verdic
   if (guarantee.is_null()) {
     return verdict.fault(promise.job + ": its tenant's contract promises bandwidth, and the service gives it none");
   }
-  promise.at_risk = guarantee.at("state") != "holds";
+  promise.at_risk = guarantee.at("state") == "atRisk";
   promise.in_class = terms.value("isolation", "") == "class";
   promise.covered = promise.survives && guarantee.at("covered").get<bool>();
+  promise.as_cabled = guarantee.value("coveredAsCabled", false);
+  promise.lane_number = guarantee.value("lane", Json());
   promise.on_network = !in_one_place(job.at("ranks"), network);
   for (const Json& rank : job.at("ranks")) {
     const auto node = rank.at("node").get<std::string>();
@@ -118,7 +120,8 @@ void Promises::compare(const Json& certificate, Verdict& verdict) const {
   if (!same) verdict.fault("the classes are not those of the service");
   std::set<std::string> down;
   for (const Json& link : certificate.at("linksDown")) down.insert(in_order(link.get<std::string>()));
-  if (down != links_down_) verdict.fault("the links that are down are not those of the service");
+  if (down != links_down_ || down.size() != certificate.at("linksDown").size())
+    verdict.fault("the links that are down are not those of the service");
   std::map<std::string, std::string> spread;
   for (const Json& one : certificate.value("spread", Json::array())) {
     spread[one.at("subnet").get<std::string>()] = one.at("spread").get<std::string>();
@@ -149,7 +152,10 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
   const auto differs = [&](const std::string& what) { verdict.fault(promise.job + ": " + what); };
   if (job.at("tenant") != promise.tenant) differs("is of tenant " + promise.tenant);
   if (job.at("class") != promise.qos_class) differs("its contract says class " + promise.qos_class);
-  if ((job.at("promise") == "pattern") != promise.pattern) return differs("its contract says another model");
+  if (job.at("promise") != (promise.pattern ? "pattern" : "hose") || job.contains("flows") != promise.pattern ||
+      job.contains("ports") == promise.pattern) {
+    return differs("its contract says another model");
+  }
   if (job.at("reservedPermille") != promise.reserved_permille) differs("its contract reserves another share");
   if (job.at("survivesLinkFailure") != promise.covered) {
     differs(promise.covered ? "its contract covers link failures, and the certificate does not"
@@ -158,6 +164,9 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
   if (job.contains("lane") != promise.lane) {
     differs(promise.lane ? "its contract gives it a lane of its own, and the certificate does not"
                          : "has a lane of its own, which its contract does not say");
+  }
+  if (job.contains("lane") && job.at("lane") != promise.lane_number) {
+    differs("was given lane " + promise.lane_number.dump() + ", not " + job.at("lane").dump());
   }
   if (!promise.pattern) {
     std::set<PortName> ports;
@@ -209,24 +218,28 @@ void Promises::compare_flows(const Promise& promise, const Json& job, Verdict& v
   if (most < promise.rate_mbps) differs("no port has its whole rate of " + std::to_string(promise.rate_mbps) + " Mb/s");
 }
 
-std::size_t Promises::by_agents(const Json& certificate, Verdict& verdict) const {
-  std::set<std::string> seen;
-  std::size_t assumed = 0;
-  for (const Json& one : certificate.value("agents", Json::array())) {
-    const auto id = one.at("job").get<std::string>();
-    const auto promise = promises_.find(id);
-    if (!seen.insert(id).second || promise == promises_.end() || !promise->second.in_class || promise->second.at_risk) {
-      verdict.fault(id +
-                    ": its contract does not ask for isolation inside its class, and the certificate names its agents");
-    }
-    assumed += one.at("lacking") == 0 ? 1U : 0U;
-  }
+std::map<std::string, std::size_t> Promises::by_agents() const {
+  std::map<std::string, std::size_t> jobs;
   for (const auto& [id, promise] : promises_) {
-    if (!promise.in_class || promise.at_risk || seen.contains(id)) continue;
-    verdict.fault(id +
-                  ": its contract asks for isolation inside its class, and the certificate says nothing of its agents");
+    if (promise.in_class && !promise.at_risk) ++jobs[promise.qos_class];
   }
-  return assumed;
+  return jobs;
+}
+
+std::map<PortName, std::set<std::string>> Promises::jobs_by_port() const {
+  std::map<PortName, std::set<std::string>> jobs;
+  for (const auto& [id, promise] : promises_) {
+    for (const PortName& port : promise.ports) jobs[port].insert(id);
+  }
+  return jobs;
+}
+
+std::set<std::string> Promises::as_cabled() const {
+  std::set<std::string> jobs;
+  for (const auto& [id, promise] : promises_) {
+    if (promise.as_cabled) jobs.insert(id);
+  }
+  return jobs;
 }
 
 std::size_t Promises::at_risk() const {

@@ -23,12 +23,14 @@ namespace railweave::verify {
 struct Promise {
   std::string job, tenant, qos_class;
   bool pattern = false;
-  bool survives = false;   // by the contract
-  bool covered = false;    // and the service says that it is reserved at present
-  bool at_risk = false;    // the service says that it does not hold
-  bool lane = false;       // of its own, by the contract, as some of its ports are InfiniBand's
-  bool in_class = false;   // isolated inside its class by agents on the nodes, by the contract
-  bool on_network = true;  // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
+  bool survives = false;       // by the contract
+  bool covered = false;        // and the service says that it is reserved at present
+  bool at_risk = false;        // the service says that it does not hold
+  bool as_cabled = false;      // what is reserved is for failures of the fabric as it is now
+  bool lane = false;           // of its own, by the contract, as some of its ports are InfiniBand's
+  nlohmann::json lane_number;  // that the service gave it
+  bool in_class = false;       // isolated inside its class by agents on the nodes, by the contract
+  bool on_network = true;      // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
   std::int64_t rate_mbps = 0, reserved_permille = 1000;
   std::set<PortName> ports;
   std::optional<PatternFlows> flows;  // of a pattern; none: they cannot be computed from the files
@@ -42,9 +44,12 @@ class Promises {
   // Every promise that holds is in the certificate with these terms, and nothing else is.
   void compare(const nlohmann::json& certificate, Verdict& verdict) const;
   [[nodiscard]] std::size_t at_risk() const;
-  // What no table can show: how many jobs are isolated inside their classes by the word of agents on their nodes alone, as the
-  // certificate says; faults where it leaves out a job whose contract asks for that, or names another.
-  [[nodiscard]] std::size_t by_agents(const nlohmann::json& certificate, Verdict& verdict) const;
+  // What no table can show: jobs that are isolated inside their classes by the word of agents on their nodes; by class.
+  [[nodiscard]] std::map<std::string, std::size_t> by_agents() const;
+  // The jobs whose ranks send by an adapter port.
+  [[nodiscard]] std::map<PortName, std::set<std::string>> jobs_by_port() const;
+  // Jobs whose reservations for failures follow from the fabric as it is now.
+  [[nodiscard]] std::set<std::string> as_cabled() const;
   // Jobs whose contract survives failures, but whose reservation for them is used up.
   [[nodiscard]] std::vector<std::string> not_covered() const;
   // Jobs that are promised their pattern, whose flows only their sums were compared of.

@@ -81,6 +81,20 @@ std::string Sha256::hex() {
   return text;
 }
 
+namespace {
+
+// SHA-256 of the 32 bytes of the public key.
+std::string key_id(EVP_PKEY* key) {
+  std::array<unsigned char, 32> raw{};
+  std::size_t size = raw.size();
+  if (EVP_PKEY_get_raw_public_key(key, raw.data(), &size) != 1) return {};
+  Sha256 digest;
+  digest.add(std::string(raw.begin(), raw.begin() + static_cast<std::ptrdiff_t>(size)));
+  return digest.hex();
+}
+
+}  // namespace
+
 bool is_signed(const std::string& certificate) { return signature_line(certificate) != std::string::npos; }
 
 void check_signature(const std::string& certificate, const std::string& public_key_file, Verdict& verdict) {
@@ -92,6 +106,9 @@ void check_signature(const std::string& certificate, const std::string& public_k
   if (!line.is_object() || line.size() != 1 || !line.at("signature").is_object() ||
       line.at("signature").value("algorithm", "") != "ed25519") {
     return verdict.fault("the certificate's last line is not of an Ed25519 signature alone");
+  }
+  if (line.at("signature").size() != 3 || line.at("signature").value("key", "") != key_id(key.get())) {
+    verdict.fault("the certificate's signature names another key than " + public_key_file);
   }
   const auto signature = from_base64(line.at("signature").value("value", ""));
   EVP_MD_CTX* const context = EVP_MD_CTX_new();

@@ -27,7 +27,6 @@ int SpreadWalk::hops(std::uint32_t sw, std::uint32_t home, std::uint64_t lid) {
 }
 
 bool SpreadWalk::flood(const EndPort& from, const EndPort& to, PortParts& parts) {
-  constexpr std::int64_t kUnknownRateMbps = 100'000;
   const std::uint32_t first = cabling_.switch_behind(from.number), home = cabling_.switch_behind(to.number);
   if (walker_.is_dead(from.number) || walker_.is_dead(to.number) || first == kNoPort || home == kNoPort) return false;
   const PortNumber last = cabling_.peer(to.number);

@@ -42,10 +42,10 @@ Walker::Walker(const Cabling& cabling, const Routes& routes, const std::set<Port
 }
 
 bool Walker::walk(PortNumber from, PortNumber to, std::uint64_t to_lid, std::vector<PortNumber>& path) const {
-  constexpr unsigned kMostHops = 64;
+  constexpr unsigned kMaxHops = 64;
   path.clear();
   PortNumber out = from;
-  for (unsigned hop = 0; hop < kMostHops && out != kNoPort; ++hop) {
+  for (unsigned hop = 0; hop < kMaxHops && out != kNoPort; ++hop) {
     if (dead_[out] != 0) return false;
     path.push_back(out);
     const PortNumber in = cabling_.peer_[out];

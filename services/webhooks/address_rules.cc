@@ -25,7 +25,7 @@ bool begins(const V6& address, std::initializer_list<std::uint8_t> prefix) {
   return std::ranges::equal(prefix, std::span(address).first(prefix.size()));
 }
 
-// Of machines in a cloud, beside the link-local one that most have.
+// Addresses of metadata services of clouds, beside the link-local one that most have.
 bool is_metadata(std::uint32_t address) {
   return address == v4(100, 100, 100, 200) || address == v4(168, 63, 129, 16) || address == v4(192, 0, 0, 192);
 }

@@ -13,42 +13,23 @@ Deliveries::Deliveries(control::ControlLoop& loop, db::Journal& journal, control
 Deliveries::~Deliveries() { stop(); }
 
 void Deliveries::start() {
-  const auto watch = [this](const db::Record& record) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopping_) return false;
-      newest_ = record.seq;
-    }
-    changed_.notify_one();
+  const auto watch = [this](const db::Record& /*record*/) {
+    worker_.wake();
     return true;
   };
   watching_ = feed_.subscribe(loop_.state()->seq, watch).value_or(0);
-  thread_ = std::thread([this] { run(); });
+  worker_.start([this](Worker::Turn& turn) {
+    do {
+      follow_state();
+      for (auto& [name, delivery] : by_name_) delivery->wake();
+    } while (turn.rest());
+    by_name_.clear();  // each ends its delivery under way
+  });
 }
 
 void Deliveries::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    stopping_ = true;
-  }
-  changed_.notify_one();
-  if (!thread_.joinable()) return;
-  thread_.join();
-  if (watching_ != 0) feed_.unsubscribe(watching_);
-}
-
-void Deliveries::run() {
-  std::uint64_t seen = 0;
-  for (;;) {
-    follow_state();
-    for (auto& [name, delivery] : by_name_) delivery->wake();
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopping_ || newest_ != seen; });
-    seen = newest_;
-    if (stopping_) break;
-  }
-  by_name_.clear();  // each ends its delivery under way
+  worker_.stop();
+  if (watching_ != 0) feed_.unsubscribe(std::exchange(watching_, 0));
 }
 
 // A webhook that was set again goes on with a thread of its own, from where the state has it.

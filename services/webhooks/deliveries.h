@@ -6,16 +6,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "db/journal.h"
+#include "fabric/base/log/log.h"
+#include "fabric/base/worker/worker.h"
 #include "services/control/control_loop.h"
 #include "services/control/events/event_feed.h"
 #include "services/webhooks/address_rules.h"
@@ -31,7 +29,7 @@ struct DeliveryOptions {
   std::chrono::milliseconds longest_retry{300'000};
   Seconds give_up{86'400};  // after failing for this long
   Seconds report{30};       // least time between events about progress alone
-  std::function<void(const std::string&)> warn;
+  log::Log log;             // never has the address of a receiver, which is as good as a password
 };
 
 class Delivery;
@@ -47,20 +45,15 @@ class Deliveries {
   void stop();   // waits for the deliveries under way; may be called twice
 
  private:
-  void run();
   void follow_state();
 
   control::ControlLoop& loop_;
   db::Journal& journal_;
   control::EventFeed& feed_;
   const DeliveryOptions options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;                                     // guarded by mutex_
-  std::uint64_t newest_ = 0;                                  // guarded by mutex_: seq of the newest event
-  std::uint64_t watching_ = 0;                                // subscription
-  std::map<std::string, std::unique_ptr<Delivery>> by_name_;  // of the thread
-  std::thread thread_;
+  std::uint64_t watching_ = 0;                                // subscription; 0: none
+  std::map<std::string, std::unique_ptr<Delivery>> by_name_;  // of the worker
+  Worker worker_{"webhooks"};                                 // last: uses all of the above; woken by events
 };
 
 }  // namespace railweave::webhooks

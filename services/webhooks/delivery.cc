@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "services/control/codec/journal_codec.h"
-#include "services/rest/access/tenant_events.h"
+#include "services/json/strict_json.h"
+#include "services/rest/access/shown_event.h"
 #include "services/webhooks/signature.h"
 
 namespace railweave::webhooks {
@@ -15,6 +15,13 @@ namespace {
 constexpr std::uint64_t kPage = 200;
 constexpr std::uint64_t kReportAfter = 500;  // deliveries
 constexpr std::chrono::milliseconds kIdle{1'000};
+constexpr std::uint64_t kMaxDoublings = 64;
+
+// Who set one may not be an administrator any more, so what is for administrators alone is sent to none.
+api::EventReader reader_of(const control::Webhook& webhook) {
+  if (webhook.tenant.empty()) return {control::Role::fabric_operator, {}, webhook.put_by};
+  return {control::Role::member, webhook.tenant, webhook.put_by};
+}
 
 bool has_type(const control::Webhook& webhook, std::string_view kind) {
   return webhook.types.empty() || std::ranges::any_of(webhook.types, [&](const std::string& type) {
@@ -22,55 +29,41 @@ bool has_type(const control::Webhook& webhook, std::string_view kind) {
          });
 }
 
+// What is raised and muted now does not call a person; a worse one is not muted any more.
+bool is_muted(const control::ClusterState& state, const db::Record& record) {
+  if (record.kind != "alarm.raised" || state.mutes->empty()) return false;
+  const auto payload = api::parse_json(record.payload);
+  if (!payload || !payload->is_object() || !payload->contains("data")) return false;
+  const auto& alarm = payload->at("data");
+  return state.mute(alarm.value("kind", std::string()) + ":" + record.subject_id) != nullptr;
+}
+
 }  // namespace
 
 Delivery::Delivery(control::ControlLoop& loop, db::Journal& journal, const DeliveryOptions& options,
                    control::Webhook webhook)
-    : loop_(loop),
-      journal_(journal),
-      options_(options),
-      version_(webhook.version),
-      webhook_(std::move(webhook)),
-      thread_([this] { run(); }) {}
+    : loop_(loop), journal_(journal), options_(options), version_(webhook.version), webhook_(std::move(webhook)) {
+  // A service that starts again goes on with the pauses that it had come to.
+  for (std::uint64_t failure = 0; failure < std::min(webhook_.failures, kMaxDoublings); ++failure)
+    (void)backoff_.next();
+  worker_.start([this](Worker::Turn& turn) { run(turn); });
+}
 
 Delivery::~Delivery() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  called_.notify_all();
-  thread_.join();
+  worker_.stop();
   if (unreported_ > 0) report();
 }
 
-void Delivery::wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-  }
-  called_.notify_all();
-}
-
-bool Delivery::wait_for(std::chrono::milliseconds time) {
-  std::unique_lock lock(mutex_);
-  called_.wait_for(lock, time, [this] { return ending_; });
-  return !ending_;
-}
-
-void Delivery::run() {
-  for (;;) {
-    send_new();
+void Delivery::run(Worker::Turn& turn) {
+  do {
+    send_new(turn);
     if (webhook_.disabled) return;
     if (unreported_ > 0 && Clock::now() - reported_at_ >= options_.report) report();
-    std::unique_lock lock(mutex_);
-    called_.wait_for(lock, kIdle, [this] { return ending_ || woken_; });
-    woken_ = false;
-    if (ending_) return;
-  }
+  } while (turn.rest(kIdle));
 }
 
 // Everything up to the newest event. Only a leader sends: one that has lost its lease has a successor.
-void Delivery::send_new() {
+void Delivery::send_new(Worker::Turn& turn) {
   for (;;) {
     const auto state = loop_.state();
     if (state->seq <= webhook_.cursor || loop_.phase() != control::Phase::ready) return;
@@ -79,11 +72,12 @@ void Delivery::send_new() {
                                         .limit = kPage,
                                         .kinds = {},
                                         .subject_kind = {},
-                                        .subject_id = {}});
+                                        .subject_id = {},
+                                        .with_damaged = true});
     if (!records || records->empty()) return;
     for (const auto& record : *records) {
       if (const auto body = body_of(*state, record)) {
-        if (!deliver(record, *body)) return;
+        if (!deliver(turn, record, *body)) return;
       } else {
         webhook_.cursor = record.seq;
       }
@@ -94,23 +88,23 @@ void Delivery::send_new() {
 // What the webhook is told of an event; none: it is not for it. Its own progress would never end.
 std::optional<std::string> Delivery::body_of(const control::ClusterState& state, const db::Record& record) const {
   if (record.subject_kind == "webhook" || !has_type(webhook_, record.kind)) return std::nullopt;
-  if (webhook_.tenant.empty()) return api::write_event(record);
-  return api::event_of_tenant(state, webhook_.tenant, webhook_.put_by, record);
+  if (!webhook_.muted && is_muted(state, record)) return std::nullopt;
+  return api::shown_event(state, reader_of(webhook_), record);
 }
 
-bool Delivery::deliver(const db::Record& record, const std::string& body) {
+bool Delivery::deliver(Worker::Turn& turn, const db::Record& record, const std::string& body) {
   for (;;) {
     if (!loop_.leads()) {
-      if (!wait_for(kIdle)) return false;
+      if (!turn.pause(kIdle)) return false;
       continue;
     }
     const auto failed = attempt(record, body);
     if (!failed) {
       note_success(record.seq);
-      return wait_for(std::chrono::milliseconds(0));
+      return !turn.is_to_end();
     }
     if (!note_failure(*failed)) return false;
-    if (!wait_for(pause())) return false;
+    if (!turn.pause(with_chance(backoff_.next()))) return false;
   }
 }
 
@@ -157,8 +151,10 @@ void Delivery::note_success(std::uint64_t seq) {
   webhook_.delivered_us = loop_.now_us();
   webhook_.failing_since_us = 0;
   webhook_.failures = 0;
+  backoff_.reset();
   webhook_.last_error.clear();
   ++unreported_;
+  options_.log.debug("webhook '{}' was told event {}", webhook_.name, seq);
   if (failed || unreported_ >= kReportAfter) report();
 }
 
@@ -171,9 +167,9 @@ bool Delivery::note_failure(const std::string& why) {
   webhook_.disabled = failing >= options_.give_up;
   const bool tells = (webhook_.failures & (webhook_.failures - 1)) == 0;  // the 1st, 2nd, 4th, ...
   if (tells || webhook_.disabled) report();
-  if (webhook_.disabled && options_.warn) {
-    options_.warn("webhook '" + webhook_.name + "' is disabled: " + webhook_.last_error);
-  }
+  const auto level = webhook_.disabled ? log::Level::warn : tells ? log::Level::info : log::Level::debug;
+  options_.log.write(level, "webhook '{}' {}: {}", webhook_.name,
+                     webhook_.disabled ? "is disabled" : "was not told, and is told again", webhook_.last_error);
   return !webhook_.disabled;
 }
 
@@ -187,13 +183,11 @@ void Delivery::report() {
   reported_at_ = Clock::now();
 }
 
-// Doubled with every failure, and up to a quarter more or less, so that receivers that come back are not met by all at once.
-std::chrono::milliseconds Delivery::pause() const {
-  const auto doublings = std::min<std::uint64_t>(webhook_.failures - 1, 20);
-  const auto whole = std::min(options_.longest_retry, options_.first_retry * (std::int64_t{1} << doublings));
+// A quarter more or less, so that receivers that come back are not met by all at once.
+std::chrono::microseconds Delivery::with_chance(std::chrono::microseconds pause) {
   thread_local std::mt19937 random(std::random_device{}());
-  return std::chrono::milliseconds(
-      std::uniform_int_distribution<std::int64_t>(whole.count() * 3 / 4, whole.count() * 5 / 4)(random));
+  return std::chrono::microseconds(
+      std::uniform_int_distribution<std::int64_t>(pause.count() * 3 / 4, pause.count() * 5 / 4)(random));
 }
 
 }  // namespace railweave::webhooks

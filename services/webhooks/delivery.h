@@ -2,15 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "api/client/client.h"
+#include "fabric/base/backoff.h"
+#include "fabric/base/worker/worker.h"
 #include "services/webhooks/deliveries.h"
 
 namespace railweave::webhooks {
@@ -22,24 +21,22 @@ class Delivery {
   Delivery& operator=(const Delivery&) = delete;
   ~Delivery();  // ends and waits; says how far it came
 
-  void wake();  // there are new events
+  void wake() { worker_.wake(); }  // there are new events
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void run();
-  void send_new();
+  void run(Worker::Turn& turn);
+  void send_new(Worker::Turn& turn);
   [[nodiscard]] std::optional<std::string> body_of(const control::ClusterState& state, const db::Record& record) const;
   // False: it is to end.
-  [[nodiscard]] bool deliver(const db::Record& record, const std::string& body);
+  [[nodiscard]] bool deliver(Worker::Turn& turn, const db::Record& record, const std::string& body);
   [[nodiscard]] std::optional<std::string> attempt(const db::Record& record, const std::string& body);
   void note_success(std::uint64_t seq);
   bool note_failure(const std::string& why);  // false: it is given up
   void report();
-  [[nodiscard]] std::chrono::milliseconds pause() const;
-  // False: it is to end.
-  bool wait_for(std::chrono::milliseconds time);
+  [[nodiscard]] static std::chrono::microseconds with_chance(std::chrono::microseconds pause);
 
   control::ControlLoop& loop_;
   db::Journal& journal_;
@@ -50,11 +47,8 @@ class Delivery {
   std::string target_;
   std::uint64_t unreported_ = 0;  // deliveries since the last report
   Clock::time_point reported_at_ = Clock::now();
-
-  std::mutex mutex_;
-  std::condition_variable called_;
-  bool ending_ = false, woken_ = false;  // guarded by mutex_
-  std::thread thread_;
+  Backoff backoff_{options_.first_retry, options_.longest_retry};
+  Worker worker_{"webhook"};  // last: uses all of the above
 };
 
 }  // namespace railweave::webhooks

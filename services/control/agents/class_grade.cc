@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "services/control/views/job_ports.h"
+
 namespace railweave::control {
 
 void ClassGrades::index_links() {
@@ -16,7 +18,21 @@ void ClassGrades::index_links() {
   }
 }
 
-ClassGrade ClassGrades::of(const Job& job) {
+const std::vector<fabric::HostId>& ClassGrades::unreported(fabric::SubnetId subnet) {
+  const auto [at, is_new] = unreported_.try_emplace(subnet);
+  if (!is_new) return at->second;
+  const auto& t = state_.topology();
+  for (const fabric::HostId host : t.hosts()) {
+    bool is_in_it = false;
+    for (const auto hca : t.hcas(host)) {
+      for (const auto port : t.ports(hca)) is_in_it = is_in_it || (t.peer(port) && t.subnet(port) == subnet);
+    }
+    if (is_in_it && !agents_.enforces(state_, host, at_ms_)) at->second.push_back(host);
+  }
+  return at->second;
+}
+
+ClassGrade ClassGrades::of(const Job& job, bool is_filtered) {
   index_links();
   ClassGrade grade;
   std::set<JobId> neighbours;
@@ -44,6 +60,20 @@ ClassGrade ClassGrades::of(const Job& job) {
   look_at(job.id);
   grade.hosts = seen.size();
   for (const JobId id : neighbours) look_at(id);
+  if (!is_filtered) {
+    std::set<fabric::SubnetId> subnets;
+    for (const auto port : job_ports(*state_.placement_fabric, job.placement.gpu_of_rank)) {
+      if (const auto subnet = state_.topology().subnet(port)) subnets.insert(subnet);
+    }
+    for (const auto subnet : subnets) {
+      for (const fabric::HostId host : unreported(subnet)) {
+        if (!seen.insert(host).second) continue;
+        ++grade.lacking;
+        ++grade.strangers;
+        if (grade.lacks.size() < ClassGrade::kMaxLacks) grade.lacks.emplace_back(state_.topology().name(host));
+      }
+    }
+  }
   grade.in_force = grade.hosts > 0 && grade.lacking == 0;
   return grade;
 }

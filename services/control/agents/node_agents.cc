@@ -68,7 +68,8 @@ Result<NodeAgents::Kept> NodeAgents::report(const ClusterState& state, fabric::H
                     ", which are at version " + std::to_string(version),
                 {}, "read the budgets again and apply them");
   }
-  Kept kept{report.term, report.version, at_ms, differences(state.topology(), budgets, report)};
+  Kept kept{report.term, report.version, at_ms, differences(state.topology(), budgets, report),
+            report.ignored_messages};
   reports_.insert_or_assign(node, kept);
   return kept;
 }

@@ -27,6 +27,7 @@ struct BudgetReading {
 struct BudgetReport {
   std::uint64_t term = 0, version = 0;
   std::vector<BudgetReading> readings;
+  std::uint64_t ignored_messages = 0;  // forged or repeated ones, since the agent began
 };
 
 // Where what was read back is not inside the budgets, at most kMaxDiffers lines; none: it is.
@@ -43,6 +44,7 @@ class NodeAgents {
     std::uint64_t term = 0, version = 0;
     std::int64_t at_ms = 0;
     std::vector<std::string> differs;
+    std::uint64_t ignored_messages = 0;
   };
 
   std::mutex mutex;  // held by the caller for everything below

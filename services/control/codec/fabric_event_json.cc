@@ -4,6 +4,7 @@
 
 #include "fabric/topology/site_link_name.h"
 #include "services/control/codec/event_body.h"
+#include "services/control/codec/message_json.h"
 #include "services/control/state/link_state.h"
 #include "services/json/record.h"
 
@@ -28,6 +29,9 @@ constexpr ByText kSpread{[](fabric::PathSpread spread) { return to_text(spread);
                          [](std::string_view text) { return parse_enum<fabric::PathSpread>(text); }, "spread"};
 constexpr ByText kLinkState{[](fabric::LinkState state) { return control::to_string(state); },
                             [](std::string_view text) { return parse_link_state(text); }, "state of a link"};
+constexpr ByText kTablesSource{[](TablesSource source) { return control::to_string(source); },
+                               [](std::string_view text) { return parse_enum<TablesSource>(text); },
+                               "source of tables"};
 constexpr Names<AlarmSeverity, 2> kSeverities{
     {{"warning", AlarmSeverity::warning}, {"critical", AlarmSeverity::critical}}};
 constexpr Names<QosProgrammed::Where, 2> kPlaces{
@@ -69,6 +73,9 @@ constexpr std::tuple kDiffersFields{field("subjectKind", &TopologyDiffers::subje
 constexpr std::tuple kModeFields{field("subnet", &SubnetModeSet::subnet),
                                  required_field("mode", &SubnetModeSet::mode, kMode),
                                  field("reason", &SubnetModeSet::reason)};
+constexpr std::tuple kKeyFields{field("subnet", &SubnetKeyRotated::subnet),
+                                field("generation", &SubnetKeyRotated::generation),
+                                field("reason", &SubnetKeyRotated::reason)};
 constexpr std::tuple kSpreadFields{field("subnet", &SubnetSpreadSet::subnet),
                                    required_field("spread", &SubnetSpreadSet::spread, kSpread),
                                    field("reason", &SubnetSpreadSet::reason)};
@@ -79,11 +86,18 @@ constexpr std::tuple kAdvancedFields{required_field("kind", kTargetKind, kDrainK
                                      required_field("state", &DrainAdvanced::state, kDrainState)};
 constexpr std::tuple kClearedFields{required_field("kind", kTargetKind, kDrainKind), field("id", kTargetId),
                                     field("reason", &DrainCleared::reason)};
+constexpr std::tuple kReleasedFields{field("subnet", &LinkReleased::subnet), field("link", &LinkReleased::link),
+                                     field("reason", &LinkReleased::reason)};
 constexpr std::tuple kCostsFields{field("costs", &LinkCostsSet::by_link, CostList{}),
                                   field("reason", &LinkCostsSet::reason)};
+constexpr std::tuple kRebalancedFields{
+    field("subnet", &RoutesRebalanced::subnet), field("links", &RoutesRebalanced::links, Strings{}),
+    field("switches", &RoutesRebalanced::switches, Strings{}), field("fullest", &RoutesRebalanced::fullest),
+    field("fullestBefore", &RoutesRebalanced::fullest_before)};
 constexpr std::tuple kReportFields{
     field("link", &LinkReport::link), required_field("state", &LinkReport::state, kLinkState),
-    optional_field("damped", &LinkReport::damped), optional_field("linksUp", &LinkReport::links_up)};
+    optional_field("damped", &LinkReport::damped), optional_field("linksUp", &LinkReport::links_up),
+    optional_field("seenMbps", &LinkReport::rate)};
 constexpr std::tuple kLinksFields{field("subnet", &LinksChanged::subnet),
                                   required_field("links", &LinksChanged::links, list_of<LinkReport>(kReportFields)),
                                   optional_field("reason", &LinksChanged::reason)};
@@ -92,12 +106,14 @@ constexpr std::tuple kAlarmFields{field("kind", &Alarm::kind),
                                   field("subject", &Alarm::subject_id),
                                   field("subnet", &Alarm::subnet),
                                   field("severity", &Alarm::severity, OneOf{kSeverities, "severity"}),
-                                  field("text", &Alarm::text),
+                                  field("text", &Alarm::text, Said{}),
                                   field("jobs", &Alarm::jobs, Strings{Alarm::kMaxJobs})};
 constexpr std::tuple kAlarmClearedFields{field("alarm", &AlarmCleared::id)};
 constexpr std::tuple kAcknowledgedFields{field("alarm", &AlarmAcknowledged::id),
                                          field("acknowledged", &AlarmAcknowledged::acknowledged),
                                          optional_field("note", &AlarmAcknowledged::note)};
+constexpr std::tuple kMutedFields{field("alarm", &AlarmMuted::id), optional_field("untilUs", &AlarmMuted::until_us),
+                                  optional_field("note", &AlarmMuted::note)};
 constexpr std::tuple kQosFields{
     field("subnet", &QosProgrammed::subnet),   field("where", &QosProgrammed::where, OneOf{kPlaces, "place"}),
     field("classes", &QosProgrammed::classes), field("partitions", &QosProgrammed::partitions),
@@ -113,9 +129,18 @@ constexpr std::tuple kProgrammedFields{field("subnet", &RoutesProgrammed::subnet
 constexpr std::tuple kLimitsFields{
     field("dataLanes", &PortLimits::data_lanes), field("arbitrationEntries", &PortLimits::arbitration_entries),
     field("mtuBytes", &PortLimits::mtu_bytes), optional_field("byOpensm", &PortLimits::by_opensm)};
+constexpr std::tuple kTablesFields{required_field("source", &SubnetTables::source, kTablesSource),
+                                   optional_field("digest", &SubnetTables::digest),
+                                   optional_field("reader", &SubnetTables::reader),
+                                   optional_field("reason", &SubnetTables::reason),
+                                   optional_field("unread", &SubnetTables::unread),
+                                   optional_field("lostPairs", &SubnetTables::lost_pairs)};
 // In snapshots.
+constexpr std::tuple kKeptTablesFields = std::tuple_cat(
+    kTablesFields, std::tuple{field("sinceUs", &SubnetTables::since_us), field("version", &SubnetTables::version)});
 constexpr std::tuple kPolicyParts{required_field("mode", &SubnetPolicy::mode, kMode),
-                                  field("reason", &SubnetPolicy::reason), field("version", &SubnetPolicy::version)};
+                                  field("reason", &SubnetPolicy::reason), field("version", &SubnetPolicy::version),
+                                  optional_field("keyRotations", &SubnetPolicy::key_rotations)};
 constexpr std::tuple kSpreadParts{required_field("spread", &SubnetSpread::spread, kSpread),
                                   field("reason", &SubnetSpread::reason), field("version", &SubnetSpread::version)};
 constexpr std::tuple kDrainFields{required_field("kind", kTargetKind, kDrainKind),
@@ -133,6 +158,12 @@ constexpr std::tuple kKeptAlarmFields =
                                             optional_field("acknowledgedUs", &Alarm::acknowledged_us),
                                             optional_field("acknowledgedBy", &Alarm::acknowledged_by),
                                             optional_field("acknowledgedNote", &Alarm::acknowledged_note)});
+constexpr std::tuple kKeptMuteFields{
+    field("by", &AlarmMute::by), optional_field("note", &AlarmMute::note), field("atUs", &AlarmMute::at_us),
+    field("severity", &AlarmMute::severity, OneOf{kSeverities, "severity"}), field("untilUs", &AlarmMute::until_us)};
+constexpr std::tuple kKeptBasisFields{field("links", &RouteBasis::links, Strings{}),
+                                      field("switches", &RouteBasis::switches, Strings{}),
+                                      field("sinceUs", &RouteBasis::since_us), field("version", &RouteBasis::version)};
 constexpr std::tuple kKeptCostsFields{field("costs", &LinkCosts::by_link, CostList{}),
                                       field("reason", &LinkCosts::reason), field("actor", &LinkCosts::actor),
                                       field("sinceUs", &LinkCosts::since_us), field("version", &LinkCosts::version)};
@@ -177,6 +208,23 @@ Result<void> read_spreads(const Json& list, ClusterState& state) {
       [&](const std::string& subnet, SubnetSpread spread) { state.put_spread(subnet, std::move(spread)); });
 }
 
+Result<void> read_tables_in_force(const Json& list, ClusterState& state) {
+  SubnetTablesTable table;
+  auto done = read_of_subnets<SubnetTables>(
+      list, "/fabric/subnetTables", kKeptTablesFields,
+      [&](std::string subnet, SubnetTables tables) { table.insert_or_assign(std::move(subnet), std::move(tables)); });
+  state.subnet_tables = std::make_shared<const SubnetTablesTable>(std::move(table));
+  return done;
+}
+
+Result<EventBody> read_tables_report(const Json& data) {
+  SubnetTablesReported body;
+  ObjectReader reader(data, "/data");
+  reader.read("subnet", body.subnet);
+  read_fields(reader, body.tables, kTablesFields);
+  return finished(reader, std::move(body));
+}
+
 Result<void> read_drains(const Json& list, ClusterState& state) {
   DrainTable table;
   for (const auto& item : list) {
@@ -186,6 +234,7 @@ Result<void> read_drains(const Json& list, ClusterState& state) {
     table.emplace(drain->target, std::move(*drain));
   }
   state.drains = std::make_shared<const DrainTable>(std::move(table));
+  state.refresh_cut_off();
   return {};
 }
 
@@ -197,6 +246,21 @@ Result<void> read_alarms(const Json& list, ClusterState& state) {
     table.emplace(alarm->id(), std::move(*alarm));
   }
   state.alarms = std::make_shared<const AlarmTable>(std::move(table));
+  return {};
+}
+
+Result<void> read_mutes(const Json& list, ClusterState& state) {
+  MuteTable table;
+  for (const auto& item : list) {
+    ObjectReader reader(item, "/fabric/mutes");
+    AlarmMute mute;
+    std::string alarm;
+    reader.read("alarm", alarm);
+    read_fields(reader, mute, kKeptMuteFields);
+    if (auto done = reader.finish(); !done) return done;
+    table.emplace(std::move(alarm), std::move(mute));
+  }
+  state.mutes = std::make_shared<const MuteTable>(std::move(table));
   return {};
 }
 
@@ -231,18 +295,20 @@ Result<void> read_link_states(const Json& list, ClusterState& state) {
   for (const auto& item : list) {
     const bool counted = item.is_array() && item.size() == 3 && item[2].is_number_unsigned();
     if (!item.is_array() || (item.size() != 2 && !counted) || !item[0].is_string() || !item[1].is_string()) {
-      return unreadable_part("a link of the snapshot is not [link, state], or [link, state, parallel links up]");
+      return unreadable_part(
+          "a link of the snapshot is not [link, state], or [link, state, parallel links up or Mb/s]");
     }
     const auto name = item[0].get<std::string>();
     const auto link_state = parse_link_state(item[1].get<std::string>());
     if (!link_state) continue;
     if (const auto link = state.topology().find_link(name)) {
-      state.set_link(link, *link_state);
+      state.set_link(link, *link_state, RateMbps(counted ? item[2].get<std::int64_t>() : 0));
     } else if (const auto far = fabric::find_site_link(state.topology(), name)) {
       state.view.set_state(far, *link_state, counted ? item[2].get<std::uint32_t>() : 0);
     }
   }
   state.rejoin_sites();
+  state.refresh_cut_off();
   return {};
 }
 
@@ -250,21 +316,30 @@ Result<void> read_link_states(const Json& list, ClusterState& state) {
 
 Out to_json(const TopologyDiffers& event) { return fields_json(event, kDiffersFields); }
 Out to_json(const SubnetModeSet& event) { return fields_json(event, kModeFields); }
+Out to_json(const SubnetKeyRotated& event) { return fields_json(event, kKeyFields); }
 Out to_json(const SubnetSpreadSet& event) { return fields_json(event, kSpreadFields); }
 Out to_json(const DrainRequested& event) { return fields_json(event, kRequestedFields); }
 Out to_json(const DrainAdvanced& event) { return fields_json(event, kAdvancedFields); }
 Out to_json(const DrainCleared& event) { return fields_json(event, kClearedFields); }
+Out to_json(const RoutesRebalanced& event) { return fields_json(event, kRebalancedFields); }
 Out to_json(const LinkCostsSet& event) { return fields_json(event, kCostsFields); }
 Out to_json(const LinksChanged& event) { return fields_json(event, kLinksFields); }
 Out to_json(const AlarmRaised& event) { return fields_json(event.alarm, kAlarmFields); }
 Out to_json(const AlarmCleared& event) { return fields_json(event, kAlarmClearedFields); }
 Out to_json(const AlarmAcknowledged& event) { return fields_json(event, kAcknowledgedFields); }
+Out to_json(const AlarmMuted& event) { return fields_json(event, kMutedFields); }
 Out to_json(const QosProgrammed& event) { return fields_json(event, kQosFields); }
 Out to_json(const PortLimitsRead& event) {
   Out value{{"subnet", event.subnet}};
   write_fields(value, event.limits, kLimitsFields);
   return value;
 }
+Out to_json(const SubnetTablesReported& event) {
+  Out value{{"subnet", event.subnet}};
+  write_fields(value, event.tables, kTablesFields);
+  return value;
+}
+Out to_json(const LinkReleased& event) { return fields_json(event, kReleasedFields); }
 Out to_json(const RoutesProgrammed& event) { return fields_json(event, kProgrammedFields); }
 
 Out costs_to_json(const std::map<std::string, double>& by_link) { return CostList::write(by_link); }
@@ -275,10 +350,13 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
   }
   if (kind == "topology.differs") return body_of<TopologyDiffers>(data, kDiffersFields);
   if (kind == "subnet.modeSet") return body_of<SubnetModeSet>(data, kModeFields);
+  if (kind == "subnet.keyRotated") return body_of<SubnetKeyRotated>(data, kKeyFields);
   if (kind == "subnet.spreadSet") return body_of<SubnetSpreadSet>(data, kSpreadFields);
   if (kind == "drain.requested") return body_of<DrainRequested>(data, kRequestedFields);
   if (kind == "drain.advanced" || kind == "drain.completed") return body_of<DrainAdvanced>(data, kAdvancedFields);
   if (kind == "drain.cleared") return body_of<DrainCleared>(data, kClearedFields);
+  if (kind == "link.released") return body_of<LinkReleased>(data, kReleasedFields);
+  if (kind == "route.rebalanced") return body_of<RoutesRebalanced>(data, kRebalancedFields);
   if (kind == "route.costsSet") return body_of<LinkCostsSet>(data, kCostsFields);
   if (kind == "alarm.raised") {
     auto alarm = record_from_json<Alarm>(data, "/data", kAlarmFields);
@@ -289,7 +367,9 @@ std::optional<Result<EventBody>> fabric_event_from_json(std::string_view kind, c
   if (kind == "alarm.acknowledged" || kind == "alarm.reopened") {
     return body_of<AlarmAcknowledged>(data, kAcknowledgedFields);
   }
+  if (kind == "alarm.muted" || kind == "alarm.unmuted") return body_of<AlarmMuted>(data, kMutedFields);
   if (kind == "route.programmed") return read_programmed(data);
+  if (kind == "route.inForce") return read_tables_report(data);
   if (kind == "qos.limits") return read_limits(data);
   if (kind == "qos.programmed" || kind == "qos.offered") return body_of<QosProgrammed>(data, kQosFields);
   return std::nullopt;
@@ -312,10 +392,19 @@ Out fabric_state_to_json(const ClusterState& state) {
   for (const auto& [target, drain] : *state.drains) drains.push_back(fields_json(drain, kDrainFields));
   Out alarms = Out::array();
   for (const auto& [id, alarm] : *state.alarms) alarms.push_back(fields_json(alarm, kKeptAlarmFields));
+  Out mutes = Out::array();
+  for (const auto& [alarm, mute] : *state.mutes) {
+    Out item{{"alarm", alarm}};
+    write_fields(item, mute, kKeptMuteFields);
+    mutes.push_back(std::move(item));
+  }
   Out links = Out::array();
   for (const auto link : state.topology().links()) {
-    if (state.view.state(link) == fabric::LinkState::up) continue;
-    links.push_back(Out::array({state.topology().link_text(link), control::to_string(state.view.state(link))}));
+    const auto seen = state.view.rate_seen(link).value();
+    if (state.view.state(link) == fabric::LinkState::up && seen == 0) continue;
+    Out item = Out::array({state.topology().link_text(link), control::to_string(state.view.state(link))});
+    if (seen != 0) item.push_back(seen);
+    links.push_back(std::move(item));
   }
   for (const auto link : fabric::site_link_ids(state.topology())) {
     if (state.view.state(link) == fabric::LinkState::up) continue;
@@ -329,10 +418,26 @@ Out fabric_state_to_json(const ClusterState& state) {
     write_fields(item, of_ports, kLimitsFields);
     limits.push_back(std::move(item));
   }
-  return {{"viewVersion", state.view_version}, {"subnetPolicies", std::move(policies)},
-          {"drains", std::move(drains)},       {"alarms", std::move(alarms)},
-          {"links", std::move(links)},         {"linkCosts", fields_json(*state.link_costs, kKeptCostsFields)},
-          {"portLimits", std::move(limits)},   {"subnetSpreads", std::move(spreads)}};
+  Out tables = Out::array();
+  for (const auto& [subnet, in_force] : *state.subnet_tables) {
+    Out item{{"subnet", subnet}};
+    write_fields(item, in_force, kKeptTablesFields);
+    tables.push_back(std::move(item));
+  }
+  Out value{{"viewVersion", state.view_version}, {"subnetPolicies", std::move(policies)},
+            {"drains", std::move(drains)},       {"alarms", std::move(alarms)},
+            {"links", std::move(links)},         {"linkCosts", fields_json(*state.link_costs, kKeptCostsFields)},
+            {"portLimits", std::move(limits)},   {"subnetSpreads", std::move(spreads)},
+            {"subnetTables", std::move(tables)}};
+  Out bases = Out::array();
+  for (const auto& [subnet, basis] : *state.route_bases) {
+    Out item{{"subnet", subnet}};
+    write_fields(item, basis, kKeptBasisFields);
+    bases.push_back(std::move(item));
+  }
+  if (!bases.empty()) value["routeBases"] = std::move(bases);  // the same as of mutes
+  if (!mutes.empty()) value["mutes"] = std::move(mutes);       // without, older versions read it too
+  return value;
 }
 
 Result<void> read_fabric_state(const Json& value, ClusterState& state) {
@@ -349,15 +454,23 @@ Result<void> read_fabric_state(const Json& value, ClusterState& state) {
   const Json& links = part("links");
   const Json& limits = part("portLimits");
   const Json& spreads = part("subnetSpreads");  // older snapshots have none
+  const Json& tables = part("subnetTables");    // the same
+  const Json& mutes = part("mutes");            // the same
+  const Json& bases = part("routeBases");       // the same
   const Json* costs = parts.take("linkCosts");  // older snapshots have none
   if (auto done = parts.finish(); !done) return done;
   if (auto done = read_policies(policies, state); !done) return done;
   if (auto done = read_drains(drains, state); !done) return done;
   if (auto done = read_alarms(alarms, state); !done) return done;
+  if (auto done = read_mutes(mutes, state); !done) return done;
   if (auto done = read_link_states(links, state); !done) return done;
   if (auto done = read_limits_of_subnets(limits, state); !done) return done;
   if (auto done = read_spreads(spreads, state); !done) return done;
-  if (costs == nullptr) return {};
+  if (auto done = read_tables_in_force(tables, state); !done) return done;
+  auto read = read_of_subnets<RouteBasis>(
+      bases, "/fabric/routeBases", kKeptBasisFields,
+      [&](const std::string& subnet, RouteBasis basis) { state.put_route_basis(subnet, std::move(basis)); });
+  if (!read || costs == nullptr) return read;
   auto kept = record_from_json<LinkCosts>(*costs, "/fabric/linkCosts", kKeptCostsFields);
   if (!kept) return std::unexpected(kept.error());
   state.put_costs(std::move(*kept));

@@ -14,18 +14,23 @@ namespace railweave::api {
 
 Out to_json(const control::TopologyDiffers& event);
 Out to_json(const control::SubnetModeSet& event);
+Out to_json(const control::SubnetKeyRotated& event);
 Out to_json(const control::SubnetSpreadSet& event);
 Out to_json(const control::DrainRequested& event);
 Out to_json(const control::DrainAdvanced& event);
 Out to_json(const control::DrainCleared& event);
 Out to_json(const control::LinkCostsSet& event);
+Out to_json(const control::RoutesRebalanced& event);
 Out to_json(const control::LinksChanged& event);
 Out to_json(const control::AlarmRaised& event);
 Out to_json(const control::AlarmCleared& event);
 Out to_json(const control::AlarmAcknowledged& event);
+Out to_json(const control::AlarmMuted& event);
+Out to_json(const control::LinkReleased& event);
 Out to_json(const control::RoutesProgrammed& event);
 Out to_json(const control::QosProgrammed& event);
 Out to_json(const control::PortLimitsRead& event);
+Out to_json(const control::SubnetTablesReported& event);
 Out costs_to_json(const std::map<std::string, double>& by_link);  // LinkCosts::by_link
 
 // nullopt: the kind is none of these.

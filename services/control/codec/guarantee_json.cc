@@ -5,6 +5,7 @@
 
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_number.h"
+#include "services/control/codec/message_json.h"
 #include "services/json/record.h"
 
 namespace railweave::api {
@@ -93,7 +94,7 @@ struct OwnLane {
 // After coveredOn, which is there only for guarantees that are covered.
 constexpr std::tuple kRiskFields{optional_field("isolation", &JobGuarantee::isolation, kIsolation),
                                  optional_field("lane", &JobGuarantee::lane, OwnLane{}),
-                                 optional_field("reason", &JobGuarantee::reason),
+                                 optional_field("reason", &JobGuarantee::reason, Said{}),
                                  optional_field("links", &JobGuarantee::links, Strings{JobGuarantee::kMaxLinks})};
 constexpr std::tuple kGuaranteeChangeFields{
     field("number", &GuaranteeChanged::job, JobNumber{}), field("tenant", &GuaranteeChanged::tenant),
@@ -198,7 +199,11 @@ Out to_json(const control::ContractPut& event) {
 
 Out to_json(const control::ContractRemoved& event) { return {{"tenant", event.tenant}}; }
 
-Out to_json(const control::QosClassesPut& event) { return {{"classes", to_json(event.classes)}}; }
+Out to_json(const control::QosClassesPut& event) {
+  Out value{{"classes", to_json(event.classes)}};
+  if (event.forced) value["forced"] = true;
+  return value;
+}
 
 Out to_json(const GuaranteeChanged& event) {
   Out value{{"job", control::to_string(event.job)}};
@@ -222,7 +227,7 @@ std::optional<Result<control::EventBody>> guarantee_event_from_json(std::string_
   if (kind == "qosClasses.put") {
     auto classes = qos_classes_from_json(data.value("classes", Json()), "/data/classes");
     if (!classes) return std::unexpected(classes.error());
-    return control::QosClassesPut{std::move(*classes)};
+    return control::QosClassesPut{std::move(*classes), data.value("forced", Json(false)) == Json(true)};
   }
   if (const auto change = change_of(kind)) return read_changed(*change, data);
   return std::nullopt;

@@ -19,7 +19,7 @@ db::ReportRow incident_row(const Alarm& alarm) {
            {"kind", alarm.kind},
            {"severity", std::string(railweave::to_text(alarm.severity))},
            {"subject", alarm.subject_kind + " " + alarm.subject_id},
-           {"summary", alarm.text},
+           {"summary", alarm.text.whole_text()},
            {"jobs", std::move(jobs)}}};
 }
 
@@ -32,7 +32,7 @@ db::ReportRow breach_row(const Job& job, const JobGuarantee& guarantee) {
            {"class", guarantee.qos_class},
            {"guaranteed_mbps", static_cast<std::int64_t>(guarantee.rate.value())},
            {"began_at_us", guarantee.at_risk_since_us},
-           {"reason", guarantee.reason}}};
+           {"reason", guarantee.reason.whole_text()}}};
 }
 
 db::ReportRow ended(db::ReportRow row, std::int64_t time_us) {

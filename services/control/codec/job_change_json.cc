@@ -2,6 +2,7 @@
 
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_number.h"
+#include "services/control/codec/message_json.h"
 
 namespace railweave::api {
 namespace {
@@ -27,7 +28,7 @@ constexpr std::tuple kChangedFields{
     optional_field("expectedDurationS", &JobChanged::expected_duration_s, MaybeSeconds{}),
     optional_field("minRuntimeS", &JobChanged::min_runtime_s, MaybeSeconds{}),
     optional_field("excludeNodes", &JobChanged::exclude_nodes, Strings{}),
-    field("text", &JobChanged::text)};
+    field("text", &JobChanged::text, Said{})};
 constexpr std::tuple kReorderedFields{
     field("number", &JobReordered::id, JobNumber{}), field("beside", &JobReordered::beside, JobNumber{}),
     field("before", &JobReordered::before), optional_field("reason", &JobReordered::reason)};

@@ -6,6 +6,7 @@
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/launch_json.h"
+#include "services/control/codec/message_json.h"
 #include "services/control/codec/prediction_json.h"
 
 namespace railweave::api {
@@ -21,15 +22,14 @@ constexpr ByText kLevel{[](fabric::LevelKind level) { return fabric::to_string(l
                         [](std::string_view text) { return level_named(text); }, "level"};
 constexpr std::tuple kHistoryFields{field("timeUs", &JobChange::time_us), field("seq", &JobChange::seq),
                                     required_field("state", &JobChange::state, kJobState),
-                                    field("reason", &JobChange::reason), field("actor", &JobChange::actor)};
+                                    field("reason", &JobChange::reason, Said{}), field("actor", &JobChange::actor)};
 
 using control::JobHold;
 using control::QueuePlace;
 constexpr std::tuple kHoldFields{field("by", &JobHold::by), field("byOperator", &JobHold::by_operator),
                                  field("reason", &JobHold::reason), field("sinceUs", &JobHold::since_us)};
 constexpr std::tuple kPlaceFields{field("sinceUs", &QueuePlace::since_us), field("number", &QueuePlace::number)};
-constexpr std::tuple kAdoptionFields{
-    field("findings", &control::Adoption::findings, Strings{control::Adoption::kMaxFindings})};
+constexpr std::tuple kAdoptionFields{field("findings", &control::Adoption::findings, SaidList{})};
 
 // An object with these fields; none of an optional member is null. A form of record.h.
 template <class Record, class Fields>
@@ -57,9 +57,10 @@ auto job_fields(const fabric::Topology& topology) {
       field("startedUs", &Job::started_us),
       field("savedUs", &Job::saved_us),
       field("waits", &Job::waits),
-      field("damage", &Job::damage),
+      field("damage", &Job::damage, Said{}),
       field("endedUs", &Job::ended_us),
       field("idempotencyKey", &Job::idempotency_key),
+      optional_field("keyOwner", &Job::key_owner),
       field("requestDigest", &Job::request_digest),
       required_field("level", in_placement(&Placement::level), kLevel),
       field("blockGpus", in_placement(&Placement::block_gpus)),
@@ -72,12 +73,14 @@ auto job_fields(const fabric::Topology& topology) {
       required_field("history", &Job::history, list_of<JobChange>(kHistoryFields)),
       field("version", &Job::version),
       optional_field("damagedUs", &Job::damaged_us),
+      optional_field("lost", &Job::lost, Strings{scheduler::JobSpec::kMaxRanks}),
       optional_field("earlierLevels", &Job::earlier_levels, UpTo{0xffff}),
       optional_field("idle", in_placement(&Placement::idle_gpus), GpusByNode{topology}),
       optional_field(
           "hold", [](auto& job) -> auto& { return job.queue.hold; }, object_of<JobHold>(kHoldFields)),
       optional_field(
           "place", [](auto& job) -> auto& { return job.queue.exchanged; }, object_of<QueuePlace>(kPlaceFields)),
+      optional_field("placeUntilUs", [](auto& job) -> auto& { return job.queue.place_until_us; }),
       optional_field("adopted", &Job::adopted, object_of<control::Adoption>(kAdoptionFields)),
       optional_field("predicted", in_placement(&Placement::predicted), kPrediction),
       optional_field(

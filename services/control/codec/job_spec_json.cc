@@ -46,8 +46,9 @@ constexpr std::tuple kParallelismFields{field("tensor", &Parallelism::tensor),
                                         field("context", &Parallelism::context), field("expert", &Parallelism::expert)};
 constexpr std::tuple kLevelFields{optional_field("required", &LevelRequest::required, OptionalLevel{}),
                                   optional_field("preferred", &LevelRequest::preferred, OptionalLevel{})};
-constexpr std::tuple kExternalFields{field("scheduler", &scheduler::ExternalId::scheduler),
-                                     field("id", &scheduler::ExternalId::id)};
+constexpr std::tuple kExternalFields{
+    field("scheduler", &scheduler::ExternalId::scheduler), field("id", &scheduler::ExternalId::id),
+    optional_field("step", &scheduler::ExternalId::step), optional_field("advice", &scheduler::ExternalId::advice)};
 
 void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
                   std::optional<LevelKind>* spread = nullptr) {
@@ -59,11 +60,8 @@ void read_request(ObjectReader& topology, std::string_view field, LevelRequest& 
   if (auto done = reader.finish(); !done) topology.set_error(done.error());
 }
 
-void read_parallelism(ObjectReader& reader, JobSpec& spec) {
-  const Json* value = reader.take("parallelism");
-  if (value == nullptr) return;
-  ObjectReader fields(*value, reader.pointer("parallelism"));
-  read_fields(fields, spec.parallelism, kParallelismFields);
+void read_parallelism(ObjectReader& fields, Parallelism& p) {
+  read_fields(fields, p, kParallelismFields);
   std::optional<std::string> over;
   fields.read("expertsOver", over);
   if (over && *over != "world" && *over != "data") {
@@ -71,7 +69,6 @@ void read_parallelism(ObjectReader& reader, JobSpec& spec) {
         "expertsOver", shown(*over) + " is neither world nor data",
         "world: a factor of the number of ranks; data: inside the data-parallel ranks, as Megatron counts");
   }
-  Parallelism& p = spec.parallelism;
   if (over && *over == "data" && p.expert != 0) {
     if (p.data % p.expert != 0) {
       fields.set_error("expert",
@@ -83,7 +80,66 @@ void read_parallelism(ObjectReader& reader, JobSpec& spec) {
       p.experts_over_data = true;
     }
   }
+}
+
+void read_parallelism(ObjectReader& reader, JobSpec& spec) {
+  const Json* value = reader.take("parallelism");
+  if (value == nullptr) return;
+  ObjectReader fields(*value, reader.pointer("parallelism"));
+  read_parallelism(fields, spec.parallelism);
   if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
+void add_shape(JobSpec& spec, const Parallelism& shape) {
+  if (std::ranges::find(spec.shapes, shape) == spec.shapes.end()) spec.shapes.push_back(shape);
+}
+
+// Fewer data-parallel ranks, down to this many, in steps of whole expert groups.
+void read_data_at_least(ObjectReader& reader, JobSpec& spec) {
+  std::optional<std::uint32_t> at_least;
+  reader.read("dataAtLeast", at_least);
+  if (!at_least) return;
+  const Parallelism& p = spec.parallelism;
+  const std::uint32_t ranks_of_step = p.experts_over_data ? p.expert : 1;
+  if (*at_least == 0 || *at_least > p.data_ranks()) {
+    return reader.set_error("dataAtLeast",
+                            std::to_string(*at_least) + " is not between 1 and the " + std::to_string(p.data_ranks()) +
+                                " data-parallel ranks of the parallelism",
+                            "the parallelism says the most");
+  }
+  const std::uint32_t least = (*at_least + ranks_of_step - 1) / ranks_of_step;
+  if (p.data - least >= JobSpec::kMaxShapes) {
+    return reader.set_error("dataAtLeast",
+                            "makes " + std::to_string(p.data - least + 1) + " shapes; at most " +
+                                std::to_string(JobSpec::kMaxShapes) + " are compared",
+                            "list those that matter in 'shapes'");
+  }
+  add_shape(spec, p);
+  for (Parallelism fewer = p; fewer.data > least;) {
+    --fewer.data;
+    add_shape(spec, fewer);
+  }
+}
+
+void read_shapes(ObjectReader& reader, JobSpec& spec) {
+  const Json* list = reader.take("shapes");
+  if (list != nullptr && !list->is_null()) {
+    if (!list->is_array() || list->size() > JobSpec::kMaxShapes) {
+      return reader.set_error("shapes",
+                              "a list of at most " + std::to_string(JobSpec::kMaxShapes) + " parallelisms is wanted");
+    }
+    std::vector<Parallelism> listed;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      ObjectReader fields((*list)[i], reader.pointer("shapes") + "/" + std::to_string(i));
+      read_parallelism(fields, listed.emplace_back());
+      if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+    }
+    const bool own = std::ranges::find(listed, spec.parallelism) != listed.end();
+    if (!own && !listed.empty()) add_shape(spec, spec.parallelism);
+    for (const Parallelism& shape : listed) add_shape(spec, shape);
+  }
+  read_data_at_least(reader, spec);
+  if (spec.shapes.size() == 1) spec.shapes.clear();
 }
 
 void read_slices(ObjectReader& topology, JobSpec& spec) {
@@ -224,6 +280,15 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
 
 }  // namespace
 
+Out to_json(const Parallelism& parallelism) {
+  Out value = fields_json(parallelism, kParallelismFields);
+  if (parallelism.experts_over_data) {
+    value["data"] = parallelism.data_ranks();
+    value["expertsOver"] = "data";
+  }
+  return value;
+}
+
 void read_duration(ObjectReader& reader, std::string_view field, std::optional<std::int64_t>& into) {
   std::optional<std::string> duration;
   reader.read(field, duration);
@@ -240,6 +305,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("priority", spec.priority);
   read_parallelism(reader, spec);
   read_gpus(reader, spec);
+  if (!reader.failed()) read_shapes(reader, spec);
   reader.read("gpusPerNode", spec.gpus_per_node);
   read_topology(reader, spec);
   reader.read("sparesPerDomain", spec.spares_per_domain);
@@ -261,11 +327,8 @@ Out to_json(const JobSpec& spec) {
   value["name"] = spec.name;
   value["tenant"] = spec.tenant;
   value["priority"] = spec.priority;
-  value["parallelism"] = fields_json(spec.parallelism, kParallelismFields);
-  if (spec.parallelism.experts_over_data) {
-    value["parallelism"]["data"] = spec.parallelism.data_ranks();
-    value["parallelism"]["expertsOver"] = "data";
-  }
+  value["parallelism"] = to_json(spec.parallelism);
+  for (const Parallelism& shape : spec.shapes) value["shapes"].push_back(to_json(shape));
   if (spec.gpus_per_node) value["gpusPerNode"] = *spec.gpus_per_node;
   Out topology = Out::object();
   const auto put = [&](const char* name, const LevelRequest& request) {

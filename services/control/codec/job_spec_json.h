@@ -7,6 +7,7 @@
 
 namespace railweave::api {
 
+Out to_json(const scheduler::Parallelism& parallelism);
 Result<scheduler::JobSpec> job_spec_from_json(const Json& value, const std::string& pointer);
 Out to_json(const scheduler::JobSpec& spec);
 

@@ -15,10 +15,15 @@
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/launch_json.h"
 #include "services/control/codec/leader_json.h"
+#include "services/control/codec/message_json.h"
 #include "services/control/codec/queue_event_json.h"
+#include "services/control/codec/record_chain.h"
+#include "services/control/codec/report_rows.h"
+#include "services/control/codec/request_origin_json.h"
 #include "services/control/codec/tenant_json.h"
 #include "services/control/codec/webhook_json.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/event_kind.h"
 #include "services/json/record.h"
 
 namespace railweave::api {
@@ -51,7 +56,7 @@ constexpr std::tuple kEndedFields{
     required_field("state", &JobEnded::state,
                    ByText{[](JobState state) { return control::to_string(state); },
                           [](std::string_view text) { return parse_enum<JobState>(text); }, "job state"}),
-    field("reason", &JobEnded::reason)};
+    field("reason", &JobEnded::reason, Said{})};
 
 Out accepted_to_json(const AcceptedTopology& accepted) {
   Out value{{"digest", accepted.digest}, {"source", accepted.source}, {"version", accepted.version}};
@@ -88,58 +93,22 @@ struct Encode {
   Out operator()(const LeaderBegan& body) const { return to_json(body); }
   Out operator()(const JobQueued& body) const {
     const Job& job = *after.jobs.find(body.job->id);
-    out.reports.push_back({"job_history",
-                           {{"id", control::to_string(job.id)},
-                            {"tenant", job.spec.tenant},
-                            {"name", job.spec.name},
-                            {"state", std::string(control::to_string(job.state))},
-                            {"gpus", static_cast<std::int64_t>(scheduler::rank_count(job.spec.parallelism))},
-                            {"submitted_at_us", job.submitted_us}}});
     Out data = job_to_json(job, after.topology());
     for (const auto* derived : {"state", "endedUs", "nodes", "history", "version"}) data.erase(derived);
     return data;
   }
-  Out operator()(const JobEvicted& body) const {
-    out.reports.push_back({"job_history",
-                           {{"id", control::to_string(body.id)},
-                            {"state", std::string(control::to_string(JobState::queued))},
-                            {"reason", body.reason}}});
-    return to_json(body);
-  }
-  Out operator()(const control::OfferExpired& body) const {
-    out.reports.push_back({"job_history",
-                           {{"id", control::to_string(body.id)},
-                            {"state", std::string(control::to_string(JobState::queued))},
-                            {"reason", body.reason}}});
-    return to_json(body);
-  }
+  Out operator()(const JobEvicted& body) const { return to_json(body); }
+  Out operator()(const control::OfferExpired& body) const { return to_json(body); }
   Out operator()(const JobMoved& body) const { return to_json(body, after.topology()); }
   Out operator()(const ReservationPut& body) const { return to_json(body, after.topology()); }
   Out operator()(const JobPlaced& body) const {
     const Job& job = *after.jobs.find(body.job->id);
-    out.reports.push_back({"job_history",
-                           {{"id", control::to_string(job.id)},
-                            {"tenant", job.spec.tenant},
-                            {"name", job.spec.name},
-                            {"state", std::string(control::to_string(job.state))},
-                            {"gpus", static_cast<std::int64_t>(job.placement.gpu_of_rank.size())},
-                            {"nodes", static_cast<std::int64_t>(job.nodes.size())},
-                            {"submitted_at_us", job.submitted_us},
-                            {"placed_at_us", job.started_us}}});
     Out data = job_to_json(job, after.topology());
     for (const auto* derived : {"state", "endedUs", "nodes", "history", "version"}) data.erase(derived);
-    data["reason"] = body.reason;
+    data["reason"] = to_json(body.reason);
     return data;
   }
-  Out operator()(const JobEnded& body) const {
-    const Job& job = *after.jobs.find(body.id);
-    out.reports.push_back({"job_history",
-                           {{"id", control::to_string(body.id)},
-                            {"state", std::string(control::to_string(body.state))},
-                            {"ended_at_us", job.ended_us},
-                            {"reason", body.reason}}});
-    return fields_json(body, kEndedFields);
-  }
+  Out operator()(const JobEnded& body) const { return fields_json(body, kEndedFields); }
   template <class FabricEvent>
   Out operator()(const FabricEvent& body) const {
     return to_json(body);
@@ -201,15 +170,20 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
   if (record.kind == "job.placed" || record.kind == "job.queued") {
     const bool placed = record.kind == "job.placed";
     Json whole = data;
-    const std::string reason = whole.value("reason", std::string());
-    whole.erase("reason");
+    Message reason;
+    if (const auto said = whole.find("reason"); said != whole.end()) {
+      auto read = message_from_json(*said, "/data/reason");
+      if (!read) return std::unexpected(read.error());
+      reason = std::move(*read);
+      whole.erase(said);
+    }
     whole["state"] = control::to_string(placed ? JobState::placed : JobState::queued);
     whole["history"] = Json::array();
     auto job = job_from_json(whole, before.topology());
     if (!job) return std::unexpected(job.error());
     (*job)->nodes = node_names(before.topology(), (*job)->placement.gpu_of_rank);
     if (!placed) return JobQueued{std::move(*job)};
-    return JobPlaced{std::move(*job), reason};
+    return JobPlaced{std::move(*job), std::move(reason)};
   }
   if (record.kind == "job.ended") {
     return body_of<JobEnded>(data, kEndedFields);
@@ -240,11 +214,12 @@ Result<AcceptedTopology> read_accepted(const Json& value, const std::string& poi
 Result<void> read_keys(const Json& keys, ClusterState& state) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     ObjectReader reader(keys[i], "/keys/" + std::to_string(i));
-    std::string key;
+    control::OwnedKey key;
     std::uint64_t job = 0, used_us = 0;
     control::UsedKey used;
     used.job_kept = false;
-    reader.read("key", key);
+    reader.read("key", key.key);
+    reader.read("owner", key.owner);
     reader.read("job", job);
     reader.read("usedUs", used_us);
     reader.read("requestDigest", used.request_digest);
@@ -256,31 +231,52 @@ Result<void> read_keys(const Json& keys, ClusterState& state) {
   return {};
 }
 
+Result<void> read_tenants(const Json& tenants, ClusterState& state) {
+  TenantTable table;
+  for (const auto& item : tenants) {
+    Json rest = item;
+    const auto name = rest.value("name", std::string());
+    const auto version = rest.value("version", std::uint64_t{0});
+    const auto created = rest.value("created", std::uint64_t{0});
+    const auto first_job = rest.value("firstJob", std::uint64_t{0});
+    for (const char* field : {"name", "version", "created", "firstJob"}) rest.erase(field);
+    auto tenant = tenant_from_json(name, rest);
+    if (!tenant) return std::unexpected(tenant.error());
+    tenant->version = version;
+    tenant->created = created;
+    tenant->first_job = first_job;
+    table.emplace(name, std::move(*tenant));
+  }
+  state.tenants = std::make_shared<const TenantTable>(std::move(table));
+  return {};
+}
+
 }  // namespace
 
 EncodedEvent JournalCodec::encode(const Event& event, const ClusterState& after) const {
   EncodedEvent out;
   const EventHeading head = heading(event.body);
-  Out payload{{"summary", head.summary}, {"severity", to_string(head.severity)}};
+  Out payload;
+  if (!event.origin.request_id.empty()) payload["origin"] = fields_json(event.origin, kOriginFields);
+  payload["summary"] = head.summary.whole_text();
+  payload["severity"] = to_string(head.severity);
+  payload["message"] = to_json(head.summary);
   payload["data"] = std::visit(Encode{after, out}, event.body);
   out.record = {event.seq, event.term,        event.time_us,   event.actor,  std::string(head.type),
                 kVersion,  head.subject_kind, head.subject_id, dump(payload)};
-  out.reports.push_back({"audit_trail",
-                         {{"seq", static_cast<std::int64_t>(event.seq)},
-                          {"time_us", event.time_us},
-                          {"actor", event.actor},
-                          {"kind", std::string(head.type)},
-                          {"subject", head.subject_kind + " " + head.subject_id},
-                          {"summary", head.summary},
-                          {"request_id", event.origin.request_id},
-                          {"tenant", event.origin.tenant},
-                          {"token", event.origin.token}}});
-  add_begun(event, after, out.reports);
+  out.reports = report_rows(event, after);
+  out.reports.push_back(audit_row(event));
   return out;
 }
 
 std::vector<db::ReportRow> JournalCodec::ended_by(const Event& event, const ClusterState& before) const {
   return ended_rows(event, before);
+}
+
+std::string JournalCodec::digest(const db::Record& record) const { return record_digest(record); }
+
+void JournalCodec::link(db::Record& record, const std::string& digest_before) const {
+  link_record(record, digest_before);
 }
 
 Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState& before,
@@ -293,7 +289,8 @@ Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState&
   if (!payload->is_object() || !payload->contains("data")) return unreadable(record, "no data");
   auto body = decode_body(record, (*payload)["data"], before, blobs);
   if (!body) return unreadable(record, body.error().text());
-  return Event{record.seq, record.term, record.time_us, record.actor, std::move(*body)};
+  return Event{record.seq,   record.term,      record.time_us,
+               record.actor, std::move(*body), origin_of_payload(*payload).value_or(RequestOrigin{})};
 }
 
 std::string JournalCodec::encode_state(const ClusterState& state) const {
@@ -302,6 +299,8 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
     Out item = to_json(tenant);
     item["name"] = name;
     item["version"] = tenant.version;
+    if (tenant.created != 0) item["created"] = tenant.created;
+    if (tenant.first_job != 0) item["firstJob"] = tenant.first_job;
     tenants.push_back(std::move(item));
   }
   Out value{{"topology", accepted_to_json(state.accepted)},
@@ -318,9 +317,11 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
   Out keys = Out::array();
-  state.idempotency.visit_without_job([&](const std::string& key, const control::UsedKey& used) {
-    keys.push_back(
-        {{"key", key}, {"job", used.job.number()}, {"usedUs", used.used_us}, {"requestDigest", used.request_digest}});
+  state.idempotency.visit_without_job([&](const control::OwnedKey& key, const control::UsedKey& used) {
+    Out item{
+        {"key", key.key}, {"job", used.job.number()}, {"usedUs", used.used_us}, {"requestDigest", used.request_digest}};
+    if (!key.owner.empty()) item["owner"] = key.owner;
+    keys.push_back(std::move(item));
   });
   if (!keys.empty()) value["keys"] = std::move(keys);
   // Jobs are appended as text, one at a time: a document of ten thousand of them is never held as a tree.
@@ -383,19 +384,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   if (guarantees != nullptr) {
     if (auto read = read_guarantee_state(*guarantees, state); !read) return std::unexpected(read.error());
   }
-  TenantTable table;
-  for (const auto& item : *tenants) {
-    Json rest = item;
-    const auto name = rest.value("name", std::string());
-    const auto version = rest.value("version", std::uint64_t{0});
-    rest.erase("name");
-    rest.erase("version");
-    auto tenant = tenant_from_json(name, rest);
-    if (!tenant) return std::unexpected(tenant.error());
-    tenant->version = version;
-    table.emplace(name, std::move(*tenant));
-  }
-  state.tenants = std::make_shared<const TenantTable>(std::move(table));
+  if (auto read = read_tenants(*tenants, state); !read) return std::unexpected(read.error());
   for (const auto& item : *jobs) {
     auto job = job_from_json(item, state.topology());
     if (!job) return std::unexpected(job.error());
@@ -415,16 +404,19 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   state.ended = std::make_shared<const std::deque<JobId>>(std::move(order));
   state.seq = snapshot.seq;
   state.term = snapshot.term;
+  state.time_us = snapshot.time_us;
   return state;
 }
 
 namespace {
 
-// A webhook's secret is in the journal, as it signs with it, and nowhere else: what cannot be read is not shown either.
-std::string without_secret(const std::string& payload) {
+// What is secret of a kind, what the record before was and by which request it was asked for are in the journal, as the service
+// needs them, and not in what is shown: what cannot be read is not shown either.
+std::string without(const std::string& payload, std::string_view secret) {
   auto value = Out::parse(payload, nullptr, false);
   if (!value.is_object() || !value.contains("data") || !value["data"].is_object()) return "";
-  value["data"].erase("secret");
+  for (const char* own : {"after", "origin"}) value.erase(own);
+  if (!secret.empty()) value["data"].erase(std::string(secret));
   return dump(value);
 }
 
@@ -432,10 +424,28 @@ std::string without_secret(const std::string& payload) {
 // store that was changed by hand, and the other events are shown all the same.
 constexpr std::string_view kUnreadable =
     R"("summary":"the journal's record of this event cannot be read: see railweave admin check","severity":"error","data":{}})";
+constexpr std::string_view kDamaged =
+    R"("summary":"the store's record of this event is damaged or missing: see railweave admin check","severity":"error","data":{},"damaged":true})";
 
 void append_members(std::string& text, std::string_view payload) {
   text += ',';
   text += payload.starts_with("{\"") && payload.ends_with('}') ? payload.substr(1) : kUnreadable;
+}
+
+// The payload after what is not shown, where that is first, as it is written; none: it has to be read. In a text quotes would be
+// escaped.
+std::optional<std::string_view> shown_members(std::string_view payload) {
+  if (!payload.starts_with('{') || !payload.ends_with('}')) return std::nullopt;
+  payload.remove_prefix(1);
+  for (const auto& [begin, end] :
+       {std::pair<std::string_view, std::string_view>{R"("after":")", R"(",")"}, {R"("origin":{)", R"(},")"}}) {
+    if (!payload.starts_with(begin)) continue;
+    const auto at = payload.find(end, begin.size());
+    if (at == std::string_view::npos) return std::nullopt;
+    payload.remove_prefix(at + end.size() - 1);
+  }
+  if (!payload.starts_with(R"("summary":)")) return std::nullopt;
+  return payload;
 }
 
 }  // namespace
@@ -445,13 +455,16 @@ std::string write_event(const db::Record& record) {
                               {"time", time_text(record.time_us)},
                               {"type", record.kind},
                               {"subject", {{"kind", record.subject_kind}, {"id", record.subject_id}}},
-                              {"actor", record.actor}});
+                              {"actor", record.damaged ? "railweave" : record.actor}});
   text.pop_back();
-  if (record.kind == "webhook.put") {
-    append_members(text, without_secret(record.payload));
-  } else {
-    append_members(text, record.payload);
-  }
+  if (record.damaged) return (text += ',').append(kDamaged);
+  const auto* kind = control::find_event_kind(record.kind);
+  const std::string_view secret = kind == nullptr ? std::string_view() : kind->secret;
+  const auto members = shown_members(record.payload);
+  if (secret.empty() && members) return (text += ',').append(*members);
+  // What has neither of the two needs no reading, whatever else it may be.
+  const bool has_own = record.payload.contains(R"("after":")") || record.payload.contains(R"("origin":{)");
+  append_members(text, secret.empty() && !has_own ? record.payload : without(record.payload, secret));
   return text;
 }
 

@@ -2,7 +2,8 @@
 // topology they were written under. Versioned by kind (db::Record::version); a reader keeps reading every version ever
 // written.
 //
-// An event's payload is {"summary", "severity", "data"}, so that it can be shown without being understood.
+// An event's payload is {"after", "origin", "summary", "severity", "data"}, so that it can be shown without being understood.
+// "after" (record_chain.h) and "origin" (request_origin_json.h) are left out where they are not known, and shown to no one.
 #pragma once
 
 #include "services/control/events/event_codec.h"
@@ -15,6 +16,8 @@ class JournalCodec final : public control::EventCodec {
                                              const control::ClusterState& after) const override;
   [[nodiscard]] std::vector<db::ReportRow> ended_by(const control::Event& event,
                                                     const control::ClusterState& before) const override;
+  [[nodiscard]] std::string digest(const db::Record& record) const override;
+  void link(db::Record& record, const std::string& digest_before) const override;
   [[nodiscard]] Result<control::Event> decode(const db::Record& record, const control::ClusterState& before,
                                               const control::BlobReader& blobs) const override;
   [[nodiscard]] std::string encode_state(const control::ClusterState& state) const override;

@@ -2,6 +2,7 @@
 
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_number.h"
+#include "services/control/codec/message_json.h"
 
 namespace railweave::api {
 namespace {
@@ -29,19 +30,20 @@ constexpr std::tuple kLaunchFields{field("acceptUs", term(&LaunchTerms::accept_u
                                    optional_field("becomes", &Launch::becomes, kBecomes),
                                    optional_field("inFavourOf", &Launch::in_favour_of, JobNumber{}),
                                    optional_field("lostGpuSeconds", &Launch::lost_gpu_s),
-                                   optional_field("reason", &Launch::reason),
+                                   optional_field("reason", &Launch::reason, Said{}),
                                    optional_field("freed", &Launch::freed, Strings{})};
 constexpr std::tuple kAcceptedFields{field("number", &JobAccepted::id, JobNumber{})};
 constexpr std::tuple kRunningFields{field("number", &JobRunning::id, JobNumber{})};
 constexpr std::tuple kReleasingFields{
     field("number", &JobReleasing::id, JobNumber{}), required_field("becomes", &JobReleasing::becomes, kBecomes),
     optional_field("inFavourOf", &JobReleasing::in_favour_of, JobNumber{}),
-    field("lostGpuSeconds", &JobReleasing::lost_gpu_s), field("reason", &JobReleasing::reason)};
+    field("lostGpuSeconds", &JobReleasing::lost_gpu_s), field("reason", &JobReleasing::reason, Said{})};
 constexpr std::tuple kFreedFields{field("number", &JobFreed::id, JobNumber{}),
                                   field("nodes", &JobFreed::nodes, Strings{})};
 constexpr std::tuple kOverdueFields{field("number", &JobOverdue::id, JobNumber{})};
 constexpr std::tuple kExpiredFields{field("number", &OfferExpired::id, JobNumber{}),
-                                    field("untilUs", &OfferExpired::until_us), field("reason", &OfferExpired::reason)};
+                                    field("untilUs", &OfferExpired::until_us),
+                                    field("reason", &OfferExpired::reason, Said{})};
 
 }  // namespace
 

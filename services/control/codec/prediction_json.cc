@@ -3,12 +3,15 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "services/json/record.h"
 
 namespace railweave::api {
 namespace {
 
+using scheduler::AssumedAlgorithm;
 using scheduler::CommGroup;
 using scheduler::Prediction;
 
@@ -65,15 +68,51 @@ constexpr std::tuple kPredictionFields{field("stepMs", &Prediction::step_us, Mil
                                        field("reachable", &Prediction::reachable),
                                        field("generation", &Prediction::generation)};
 
+// Journals of earlier versions have none.
+void read_algorithms(ObjectReader& reader, Prediction& prediction) {
+  const Json* groups = reader.take("algorithms");
+  if (groups == nullptr) return;
+  ObjectReader fields(*groups, reader.pointer("algorithms"));
+  for (std::size_t g = 0; g < prediction.algorithms.size(); ++g) {
+    std::optional<std::string> name;
+    const auto group = railweave::to_text(static_cast<CommGroup>(g));
+    fields.read_text(group, name);
+    if (!name) continue;
+    const auto known = parse_enum<AssumedAlgorithm>(*name);
+    if (!known) fields.set_error(group, "there is no algorithm " + shown(*name));
+    prediction.algorithms[g] = known.value_or(AssumedAlgorithm::none);
+  }
+  if (auto done = fields.finish(); !done) reader.set_error(done.error());
+}
+
 }  // namespace
 
 Out ms_json(double us) { return std::isfinite(us) ? Out(std::round(us * 1e3) / 1e6) : Out(nullptr); }
 Out ms_json(const std::optional<double>& us) { return us ? ms_json(*us) : Out(nullptr); }
 
-Out to_json(const Prediction& prediction) { return fields_json(prediction, kPredictionFields); }
+Out to_json(const Prediction& prediction) {
+  Out value = fields_json(prediction, kPredictionFields);
+  for (std::size_t g = 0; g < prediction.algorithms.size(); ++g) {
+    if (prediction.algorithms[g] == AssumedAlgorithm::none) continue;
+    value["algorithms"][std::string(railweave::to_text(static_cast<CommGroup>(g)))] =
+        railweave::to_text(prediction.algorithms[g]);
+  }
+  if (prediction.most_us > 0) {
+    value["leastMs"] = ms_json(prediction.least_us);
+    value["mostMs"] = ms_json(prediction.most_us);
+  }
+  return value;
+}
 
 Result<Prediction> prediction_from_json(const Json& value, const std::string& pointer) {
-  return record_from_json<Prediction>(value, pointer, kPredictionFields);
+  Prediction prediction;
+  ObjectReader reader(value, pointer);
+  read_fields(reader, prediction, kPredictionFields);
+  read_algorithms(reader, prediction);
+  if (reader.has("leastMs")) Milliseconds::read(reader, "leastMs", prediction.least_us);
+  if (reader.has("mostMs")) Milliseconds::read(reader, "mostMs", prediction.most_us);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return prediction;
 }
 
 }  // namespace railweave::api

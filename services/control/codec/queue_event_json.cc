@@ -6,6 +6,7 @@
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
+#include "services/control/codec/message_json.h"
 #include "services/control/codec/prediction_json.h"
 #include "services/control/codec/queue_policy_json.h"
 
@@ -23,12 +24,14 @@ constexpr Names<scheduler::QueueWindow::Kind, 2> kWindowKinds{
 constexpr std::size_t kMaxDrained = fabric::TopologyBuilder::kMaxHosts;
 
 constexpr std::tuple kWaitsFields{field("number", &JobWaits::id, JobNumber{}), field("code", &JobWaits::code),
-                                  field("text", &JobWaits::text)};
+                                  field("text", &JobWaits::text, Said{}),
+                                  optional_field("placeUntilUs", &JobWaits::place_until_us)};
 constexpr std::tuple kEvictedFields{
     field("number", &JobEvicted::id, JobNumber{}), optional_field("inFavourOf", &JobEvicted::in_favour_of, JobNumber{}),
-    field("lostGpuSeconds", &JobEvicted::lost_gpu_s), field("reason", &JobEvicted::reason)};
+    field("lostGpuSeconds", &JobEvicted::lost_gpu_s), field("reason", &JobEvicted::reason, Said{})};
 constexpr std::tuple kDamagedFields{field("number", &JobDamaged::id, JobNumber{}),
-                                    field("damage", &JobDamaged::damage)};
+                                    field("damage", &JobDamaged::damage, Said{}),
+                                    optional_field("lost", &JobDamaged::lost, Strings{scheduler::JobSpec::kMaxRanks})};
 constexpr std::tuple kCheckpointedFields{field("number", &JobCheckpointed::id, JobNumber{}),
                                          field("savedUs", &JobCheckpointed::saved_us)};
 constexpr std::tuple kBegunFields{field("name", &MaintenanceBegan::name),
@@ -41,7 +44,7 @@ constexpr std::tuple kUsageFields{field("gpuSeconds", &scheduler::FairShare::Usa
 auto moved_fields(const fabric::Topology& topology) {
   return std::tuple{field("number", &JobMoved::id, JobNumber{}),
                     field("ranksMoved", &JobMoved::ranks),
-                    field("reason", &JobMoved::reason),
+                    field("reason", &JobMoved::reason, Said{}),
                     required_field("ranks", &JobMoved::gpu_of_rank, GpusByNode{topology}),
                     required_field("idle", &JobMoved::idle_gpus, GpusByNode{topology}),
                     optional_field("predicted", &JobMoved::predicted, kPrediction)};

@@ -8,6 +8,7 @@ namespace railweave::api {
 namespace {
 
 using scheduler::FairShareRule;
+using scheduler::PlaceWait;
 using scheduler::PriorityClass;
 using scheduler::QueuePolicy;
 
@@ -40,6 +41,11 @@ struct Duration {
   [[nodiscard]] Out write(std::int64_t us) const { return duration_text(us / 1'000'000); }
 };
 
+template <class Member>
+constexpr auto in_wait(Member member) {
+  return [member](auto& policy) -> auto& { return policy.place_wait.*member; };
+}
+
 constexpr std::tuple kClassFields{
     required_field("name", &PriorityClass::name), field("value", &PriorityClass::value, SignedInteger{}),
     field("mayPreempt", &PriorityClass::may_preempt), field("preemptible", &PriorityClass::preemptible)};
@@ -57,11 +63,25 @@ constexpr std::tuple kPolicyFields{
     field("minRuntime", &QueuePolicy::least_run_us, Duration{}),
     field("reclaimAnyPriority", &QueuePolicy::reclaim_any_priority),
     field("reservedJobs", &QueuePolicy::reserved_jobs),
-    field("preemptionPlans", &QueuePolicy::preemption_plans)};
+    field("preemptionPlans", &QueuePolicy::preemption_plans),
+    optional_field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
+    optional_field("placeWaitShare", in_wait(&PlaceWait::share)),
+    optional_field("placeWaitGain", in_wait(&PlaceWait::gain))};
+
+// Where answers say what the journal leaves out.
+constexpr std::tuple kShownFields{field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
+                                  field("placeWaitShare", in_wait(&PlaceWait::share)),
+                                  field("placeWaitGain", in_wait(&PlaceWait::gain))};
 
 }  // namespace
 
 Out to_json(const QueuePolicy& policy) { return fields_json(policy, kPolicyFields); }
+
+Out shown_policy(const QueuePolicy& policy) {
+  Out value = to_json(policy);
+  write_fields(value, policy, kShownFields);
+  return value;
+}
 
 Result<QueuePolicy> queue_policy_of_journal(const Json& value) {
   if (!value.is_object() || !value.contains("leastRun")) return queue_policy_from_json(value);

@@ -7,7 +7,8 @@
 
 namespace railweave::api {
 
-Out to_json(const scheduler::QueuePolicy& policy);  // without tenants and windows
+Out to_json(const scheduler::QueuePolicy& policy);       // without tenants and windows; for the journal
+Out shown_policy(const scheduler::QueuePolicy& policy);  // with every rule, for answers
 Result<scheduler::QueuePolicy> queue_policy_from_json(const Json& value);
 
 // Reads the records of older versions too, which call minRuntime leastRun.

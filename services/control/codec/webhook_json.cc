@@ -13,9 +13,12 @@ using control::WebhookAdvanced;
 using control::WebhookPut;
 using control::WebhookRemoved;
 
-constexpr std::tuple kHookFields{field("name", &Webhook::name), field("url", &Webhook::url),
+constexpr std::tuple kHookFields{field("name", &Webhook::name),
+                                 field("url", &Webhook::url),
                                  optional_field("types", &Webhook::types, Strings{Webhook::kMaxTypes}),
-                                 optional_field("tenant", &Webhook::tenant), field("secret", &Webhook::secret)};
+                                 optional_field("muted", &Webhook::muted),
+                                 optional_field("tenant", &Webhook::tenant),
+                                 field("secret", &Webhook::secret)};
 constexpr std::tuple kHookStateFields{field("putBy", &Webhook::put_by),
                                       field("putUs", &Webhook::put_us),
                                       field("version", &Webhook::version),

@@ -68,41 +68,42 @@ std::expected<std::vector<GpuId>, Rejection> gpus_of(const ClusterState& state, 
   return gpus;
 }
 
-void add_drains(const ClusterState& state, const std::vector<GpuId>& gpus, std::vector<std::string>& findings) {
+void add_drains(const ClusterState& state, const std::vector<GpuId>& gpus, std::vector<Message>& findings) {
   for (const auto& node : node_names(state.topology(), gpus)) {
-    if (state.drains->contains({DrainKind::node, node})) findings.push_back("node " + node + " is drained");
+    if (state.drains->contains({DrainKind::node, node}))
+      findings.push_back({"", {"node ", NodePart{node}, " is drained"}});
   }
   for (const auto gpu : gpus) {
     const std::string name = gpu_text(state.topology(), gpu);
-    if (state.drains->contains({DrainKind::gpu, name})) findings.push_back("GPU " + name + " is drained");
+    if (state.drains->contains({DrainKind::gpu, name})) findings.emplace_back("GPU " + name + " is drained");
   }
 }
 
-std::vector<std::string> findings_of(const DecisionInput& in, const Job& job) {
+std::vector<Message> findings_of(const DecisionInput& in, const Job& job) {
   const ClusterState& state = in.state;
   const auto& gpus = job.placement.gpu_of_rank;
-  std::vector<std::string> findings;
+  std::vector<Message> findings;
   add_drains(state, gpus, findings);
   const auto closed = closed_gpus(state, job.spec.tenant, in.now_us, expected_end_us(state, job.spec, in.now_us));
   const bool is_closed =
       std::ranges::any_of(gpus, [&](GpuId gpu) { return std::ranges::binary_search(closed.gpus, gpu); });
   if (is_closed) {
-    std::string windows;
-    for (const auto& name : closed.windows) windows += (windows.empty() ? "'" : ", '") + name + "'";
-    findings.push_back("it has GPUs that are set aside meanwhile: " + windows);
+    std::vector<MessagePart> windows;
+    for (const auto& name : closed.windows) windows.emplace_back(ReservationPart{name});
+    append_list(findings.emplace_back("it has GPUs that are set aside meanwhile: "), std::move(windows));
   }
   for (const auto& violation : scheduler::check_placement({.topology = state.topology(),
                                                            .locality = state.placement_fabric->locality(),
                                                            .spec = job.spec,
                                                            .gpu_of_rank = gpus})) {
-    findings.push_back(violation.text);
+    findings.emplace_back(violation.text);
   }
   if (const auto cut = cut_off(state, job.spec, job.placement, in.placers.reach(state))) {
-    findings.push_back(cut->error.message);
+    findings.push_back(cut->error.whole());
   }
   const auto& tenant = state.tenants->find(job.spec.tenant)->second;
-  if (const auto over = over_gpu_limit(state, tenant, gpus.size())) findings.push_back(over->message);
-  if (const auto never = never_in_quota(state, tenant, gpus.size())) findings.push_back(never->message);
+  if (const auto over = over_gpu_limit(state, tenant, gpus.size())) findings.push_back(over->whole());
+  if (const auto never = never_in_quota(state, tenant, gpus.size())) findings.push_back(never->whole());
   return findings;
 }
 
@@ -130,12 +131,15 @@ DecisionResult adopt_job(const DecisionInput& in, const AdoptedPlace& place, std
   if (guarantee) {
     job->guarantee = std::move(*guarantee);
   } else {
-    adoption.findings.push_back("it has no guarantee: " + guarantee.error().error.message);
+    adoption.findings.push_back("it has no guarantee: " + guarantee.error().error.whole());
   }
   if (adoption.findings.size() > Adoption::kMaxFindings) adoption.findings.resize(Adoption::kMaxFindings);
-  std::string reason = "adopted where it runs";
-  for (const auto& finding : adoption.findings) reason += "; " + finding;
-  if (constexpr std::size_t kMost = 500; reason.size() > kMost) reason.resize(kMost);
+  Message reason("job.adopted", {"adopted where it runs"});
+  constexpr std::size_t kNamed = 5;
+  for (std::size_t i = 0; i < std::min(kNamed, adoption.findings.size()); ++i) reason += "; " + adoption.findings[i];
+  if (adoption.findings.size() > kNamed) {
+    reason += "; " + std::to_string(adoption.findings.size() - kNamed) + " more";
+  }
   job->adopted = std::move(adoption);
   const JobId id = job->id;
   return Decision{{JobPlaced{std::move(job), std::move(reason)}}, id, false};

@@ -30,6 +30,7 @@ DecisionResult decide_command(const DecisionInput& in, const ChangeJob& command)
 DecisionResult decide_command(const DecisionInput& in, const PutWebhook& command);
 DecisionResult decide_command(const DecisionInput& in, const RemoveWebhook& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportWebhook& command);
+std::vector<EventBody> remove_webhooks(const ClusterState& state, const std::string& tenant);  // with their alarms
 
 // launch_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const AdvanceLaunch& command);
@@ -61,18 +62,23 @@ DecisionResult decide_command(const DecisionInput& in, const AcceptTopology& com
 
 // fabric_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& command);
+DecisionResult decide_command(const DecisionInput& in, const RotateSubnetKey& command);
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetSpread& command);
 DecisionResult decide_command(const DecisionInput& in, const RequestDrain& command);
 DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command);
 DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& command);
 
 // report_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const ReleaseLink& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportLinks& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportDrains& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& command);
 DecisionResult decide_command(const DecisionInput& in, const AcknowledgeAlarm& command);
+DecisionResult decide_command(const DecisionInput& in, const MuteAlarm& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportProgramming& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportPortLimits& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportTables& command);
+DecisionResult decide_command(const DecisionInput& in, const ReportBalance& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportQos& command);
 
 }  // namespace railweave::control

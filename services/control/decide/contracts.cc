@@ -4,11 +4,13 @@
 #include <string_view>
 #include <utility>
 
+#include "fabric/base/rate_text.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/guarantees/port_rules.h"
+#include "services/control/guarantees/remarked_jobs.h"
 
 namespace railweave::control {
 namespace {
@@ -52,9 +54,47 @@ bool same_terms(const JobGuarantee& a, const JobGuarantee& b) {
          a.isolation == b.isolation && a.lane == b.lane;
 }
 
+// What the job would lose by its amended guarantee; "": nothing. (after: none: it would be best effort.)
+std::string loss_of(const JobGuarantee& before, const std::optional<JobGuarantee>& after) {
+  if (!after) return rate_text(before.rate) + " -> none";
+  if (after->rate < before.rate) return rate_text(before.rate) + " -> " + rate_text(after->rate);
+  if (before.survives_link_failure && !after->survives_link_failure) return "no link failure is survived any more";
+  if (after->reserved_permille < before.reserved_permille) return "less of the rate is reserved";
+  if (before.promise == fabric::TrafficPromise::hose && after->promise != before.promise) return "hose -> pattern";
+  if (after->isolation < before.isolation) {
+    return "isolation " + std::string(railweave::to_text(before.isolation)) + " -> " +
+           std::string(railweave::to_text(after->isolation));
+  }
+  return {};
+}
+
+// Running jobs that would be left with less than they were guaranteed.
+class Losses {
+ public:
+  void add(JobId job, const std::string& loss) {
+    if (loss.empty()) return;
+    if (++count_ <= 10) jobs_ += (jobs_.empty() ? "" : ", ") + to_string(job) + " (" + loss + ")";
+  }
+  [[nodiscard]] bool any() const { return count_ > 0; }
+  [[nodiscard]] Rejection refusal(const std::string& tenant) const {
+    return {{ErrorKind::conflict,
+             "contracts.weakensGuarantees",
+             std::to_string(count_) + (count_ == 1 ? " running job" : " running jobs") + " of " + tenant +
+                 " would be left with less than what is guaranteed: " + jobs_ + (count_ > 10 ? "..." : ""),
+             {},
+             "wait for them to end, or say that this is meant: withdraw=true (railweave contracts set --withdraw)"},
+            nullptr};
+  }
+
+ private:
+  std::string jobs_;
+  std::size_t count_ = 0;
+};
+
 // Amends the guarantees of the tenant's jobs to the new contract, in guarantee_order().
-std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::Contract& terms, std::uint16_t pkey,
+std::optional<Rejection> amend_jobs(const ClusterState& state, const PutContract& command, std::uint16_t pkey,
                                     GuaranteeBook& book, std::vector<EventBody>& events) {
+  const scheduler::Contract& terms = command.terms;
   std::vector<JobPtr> jobs;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (job->holds_gpus() && job->spec.tenant == terms.tenant) jobs.push_back(job);
@@ -67,7 +107,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
   Misfits misfits;
   std::string why;
   const auto refuse_job = [&](JobId job, const Rejection& rejection) {
-    if (why.empty()) why = rejection.error.message;
+    if (why.empty()) why = rejection.error.whole().whole_text();  // contracts are administrators'
     misfits.add(job, rejection.links);
   };
   fabric::Ledger ledger;
@@ -91,6 +131,7 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
     }
     changed.emplace_back(job, std::move(*own));
   }
+  Losses losses;
   for (const auto& [job, own] : changed) {
     GuaranteeChanged event{job->id, terms.tenant, GuaranteeChange::amended, {}, 0};
     if (own) {
@@ -109,14 +150,39 @@ std::optional<Rejection> amend_jobs(const ClusterState& state, const scheduler::
         event.guarantee->at_risk_total_us = job->guarantee->at_risk_total_us;
       }
     }
+    if (job->guarantee) losses.add(job->id, loss_of(*job->guarantee, event.guarantee));
     events.emplace_back(std::move(event));
   }
-  if (misfits.count == 0) return std::nullopt;
-  return misfits.refusal("contracts.jobsDoNotFit", why);
+  if (misfits.count > 0) return misfits.refusal("contracts.jobsDoNotFit", why);
+  if (losses.any() && !command.withdraw) return losses.refusal(terms.tenant);
+  return std::nullopt;
 }
 
-// Checks the present reservations against other shares of classes.
-std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClasses& classes, GuaranteeBook& book) {
+// Jobs whose ranks would have to be started again to send in their class or lane.
+std::optional<Rejection> refuse_remarked(const ClusterState& state, const fabric::QosClasses& classes) {
+  const auto remarked = remarked_jobs(state, classes);
+  if (remarked.empty()) return std::nullopt;
+  constexpr std::size_t kNamed = 10;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(remarked.size(), kNamed); ++i) {
+    const JobPtr job = state.jobs.find(remarked[i]);
+    names += (i == 0 ? "" : ", ") + to_string(job->id) + " in " + job->guarantee->qos_class;
+  }
+  if (remarked.size() > kNamed) names += ", ...";
+  return Rejection{
+      {ErrorKind::conflict,
+       "qosClasses.jobsRemarked",
+       "ranks of " + std::to_string(remarked.size()) +
+           " running job(s) were started with marks that would be of another class or lane, or of none: " + names,
+       {},
+       "let these jobs end first, or repeat it with force: they have their class and lane back when their ranks "
+       "start again"},
+      nullptr};
+}
+
+// Checks the present reservations against other shares of classes. force: only whether ports can hold these classes at all.
+std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClasses& classes, GuaranteeBook& book,
+                               bool force) {
   if (state.guaranteed->empty() && state.port_limits->empty()) return std::nullopt;
   if (auto brought = book.bring_to(state); !brought) return Rejection{brought.error(), nullptr};
   const auto rules = ports_hold(state, classes, book);
@@ -125,6 +191,7 @@ std::optional<Rejection> refit(const ClusterState& state, const fabric::QosClass
     error.kind = ErrorKind::conflict;
     return Rejection{std::move(error), nullptr};
   }
+  if (force) return std::nullopt;  // what does not fit is at risk, in the same transaction
   fabric::PortPromises promises(classes, rules->arbitration, rules->routing.lanes);
   const unsigned lanes = owned_lanes(state, classes, book);
   Misfits misfits;
@@ -185,7 +252,7 @@ DecisionResult decide_contract(const ClusterState& state, const PutContract& com
                   "remove contracts that no job uses");
   }
   std::vector<EventBody> events{ContractPut{command.terms, pkey}};
-  if (auto refused = amend_jobs(state, command.terms, pkey, placers.guarantees(), events)) {
+  if (auto refused = amend_jobs(state, command, pkey, placers.guarantees(), events)) {
     return std::unexpected(std::move(*refused));
   }
   return Decision{std::move(events), {}, false};
@@ -237,9 +304,12 @@ DecisionResult decide_command(const DecisionInput& in, const PutQosClasses& comm
                     "change the contract first");
     }
   }
-  if (auto refused = refit(state, command.classes, in.placers.guarantees()))
+  if (auto refused = refit(state, command.classes, in.placers.guarantees(), command.force)) {
     return std::unexpected(std::move(*refused));
-  return Decision{{QosClassesPut{command.classes}}, {}, false};
+  }
+  auto remarks = refuse_remarked(state, command.classes);
+  if (remarks && !command.force) return std::unexpected(std::move(*remarks));
+  return Decision{{QosClassesPut{command.classes, command.force}}, {}, false};
 }
 
 }  // namespace railweave::control

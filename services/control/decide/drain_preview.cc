@@ -116,10 +116,9 @@ double residual_share(const fabric::RoutingScope& scope, const fabric::FabricVie
     const SwitchId a = topology.switch_of(topology.a(link));
     const SwitchId b = topology.switch_of(topology.b(link));
     const auto [low, high] = std::minmax({topology.tier(a), topology.tier(b)});
-    const double rate = std::max<double>(1, static_cast<double>(topology.rate(link).value()));
     auto& rates = by_tiers[{scope.plane_of(a), low, high}];
-    rates.cabled += rate;
-    if (view.carries_transit(link)) rates.residual += rate;
+    rates.cabled += std::max<double>(1, static_cast<double>(topology.rate(link).value()));
+    if (view.carries_transit(link)) rates.residual += std::max<double>(1, static_cast<double>(view.rate(link).value()));
   }
   double least = 1;
   for (const auto& [tiers, rates] : by_tiers) least = std::min(least, rates.residual / rates.cabled);
@@ -148,20 +147,52 @@ HostId host_at(const Topology& topology, const DrainTarget& target) {
   return a ? a : host_of(topology, topology.b(link));
 }
 
+// All end ports of the host that are in use now are cut off.
+bool is_left_alone(const DrainPreview& preview, const ClusterState& state, HostId host) {
+  const Topology& topology = state.topology();
+  for (const auto hca : topology.hcas(host)) {
+    for (const PortId port : topology.ports(hca)) {
+      const auto link = topology.link(port);
+      if (!link || !state.view.carries_transit(link) || !topology.switch_of(topology.peer(port))) continue;
+      if (std::ranges::find(preview.cut_off, port) == preview.cut_off.end()) return false;
+    }
+  }
+  return true;
+}
+
+// What would be cut off, the nodes that nothing joins to the rest then, and the jobs there.
+std::string cut_off_text(const DrainPreview& preview, const ClusterState& state, const std::vector<PortId>& cut) {
+  const Topology& topology = state.topology();
+  std::set<HostId> hosts;
+  std::vector<std::string> ports, alone, jobs;
+  for (const PortId port : cut) {
+    ports.push_back(end_port_text(topology, port));
+    const HostId host = host_of(topology, port);
+    if (host && hosts.insert(host).second && is_left_alone(preview, state, host)) {
+      alone.emplace_back(topology.name(host));
+    }
+  }
+  for (const AffectedJob& job : preview.jobs) {
+    if (job.cut_off) jobs.push_back(to_string(job.id));
+  }
+  std::string text = "it cuts off " + std::to_string(cut.size()) + (cut.size() == 1 ? " end port: " : " end ports: ") +
+                     first_names(ports);
+  if (!alone.empty()) text += "; nothing else joins to the rest: " + first_names(alone);
+  if (!jobs.empty()) text += "; jobs there: " + first_names(jobs);
+  return text;
+}
+
 void add_objections(DrainPreview& preview, const ClusterState& state) {
   const Topology& topology = state.topology();
   const HostId own = host_at(topology, preview.target);
   // No objection: the node of a drained cable loses that cable as requested; a drained node expects no traffic.
-  std::vector<std::string> cut;
+  std::vector<PortId> cut;
   for (const PortId port : preview.cut_off) {
     const HostId host = host_of(topology, port);
     if (host && (host == own || state.view.drained(host))) continue;
-    cut.push_back(end_port_text(topology, port));
+    cut.push_back(port);
   }
-  if (!cut.empty()) {
-    preview.objections.push_back("it cuts off " + std::to_string(cut.size()) +
-                                 (cut.size() == 1 ? " end port: " : " end ports: ") + first_names(cut));
-  }
+  if (!cut.empty()) preview.objections.push_back(cut_off_text(preview, state, cut));
   if (own && state.allocations[own.index()].used != 0 && !state.view.drained(own)) {
     preview.objections.push_back("jobs run on " + std::string(topology.name(own)) + ", which the cable connects");
   }
@@ -207,11 +238,42 @@ DrainPreview preview_site_link_drain(const ClusterState& state, const DrainTarge
                             .cut_off = one.needs_it,
                             .rerouted = !one.needs_it});
   }
-  if (const auto needing = needing_text(jobs); !needing.empty()) {
+  if (const auto needing = railweave::control::needing(jobs).whole_text(); !needing.empty()) {
     preview.objections.push_back("no other route joins the sites of jobs that run across it: " + needing);
   }
   return preview;
 }
+
+namespace {
+
+// The tables after a drain: those that Railweave computes. Of other tables it is not known what their subnet manager makes of
+// it: what leads over the target now is to change.
+fabric::ForwardingTables tables_after(const FabricRoutes& in_force, const FabricRoutes& wanted_after) {
+  fabric::ForwardingTables after = wanted_after.routing.tables;
+  const Topology& topology = after.scope().topology();
+  for (const PlaneId id : after.scope().planes()) {
+    if (!in_force.is_seen(id)) continue;
+    const auto& plane = after.scope().plane(id);
+    fabric::PlaneTables tables = in_force.routing.tables.plane(id);
+    {
+      fabric::PlaneTables::Editor editor(tables);
+      for (std::size_t s = 0; s < plane.switches.size(); ++s) {
+        const auto ports = topology.ports(plane.switches[s]);
+        for (std::size_t d = 0; d < plane.destination_count(); ++d) {
+          const auto out = tables.at(s, d);
+          if (out == fabric::kPortZero || out > ports.size()) continue;
+          const auto link = topology.link(ports[out - 1]);
+          if (!link || !topology.joins_switches(link) || wanted_after.input.view.carries_transit(link)) continue;
+          editor.set(s, d, fabric::kNoPort);
+        }
+      }
+    }
+    after.set_plane(id, std::move(tables));
+  }
+  return after;
+}
+
+}  // namespace
 
 Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes& before, const DrainTarget& target) {
   if (target.kind == DrainKind::node || target.kind == DrainKind::gpu) return preview_node_drain(state, target);
@@ -224,12 +286,14 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
 
   DrainPreview preview{.target = target, .view_version = state.view_version};
   preview.cut_off = find_cut_off(state.view, view);
-  const ChangedTables changed(before.routing.tables, (*after)->routing.tables);
+  const auto next = tables_after(before, **after);
+  const ChangedTables changed(before.routing.tables, next);
+  const auto& audit = (*after)->audit(&before.wanted());
   preview.tables = DrainPreview::Tables{.changed_entries = changed.entries,
                                         .changed_switches = changed.switches,
                                         .max_link_load_before = before.audit().max_link_load,
-                                        .max_link_load_after = (*after)->audit(&before).max_link_load,
-                                        .verified = (*after)->audit(&before).verified()};
+                                        .max_link_load_after = audit.max_link_load,
+                                        .verified = audit.verified()};
   preview.residual_capacity = residual_share(before.scope(), view);
 
   std::set<HostId> cut_hosts;
@@ -240,7 +304,7 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
     const auto hosts = hosts_of(topology, job);
     AffectedJob affected{.id = job.id, .name = job.spec.name, .tenant = job.spec.tenant};
     affected.cut_off = std::ranges::any_of(hosts, [&](HostId host) { return cut_hosts.contains(host); });
-    affected.rerouted = is_rerouted(before, (*after)->routing.tables, changed, hosts);
+    affected.rerouted = is_rerouted(before, next, changed, hosts);
     if (affected.cut_off || affected.rerouted) preview.jobs.push_back(std::move(affected));
   });
   add_objections(preview, state);

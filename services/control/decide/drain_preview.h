@@ -44,7 +44,8 @@ struct DrainPreview {
 
   struct LostGuarantee {
     JobId job;
-    std::string tenant, qos_class, reason;
+    std::string tenant, qos_class;
+    Message reason;
     std::vector<std::string> links;
   };
   std::vector<LostGuarantee> guarantees_at_risk;  // hold now and would be at risk; by job

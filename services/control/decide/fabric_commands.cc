@@ -54,7 +54,17 @@ DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& comm
   if (command.mode == SubnetMode::direct && state.spread(command.subnet) == fabric::PathSpread::adaptive) {
     return refuse_adaptive(command.subnet);
   }
-  return Decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
+  Decision decision{{SubnetModeSet{command.subnet, command.mode, command.reason}}, {}, false};
+  // Other subnet managers compute routes of the fabric as it is cabled.
+  if (state.route_bases->contains(command.subnet)) {
+    decision.events.emplace_back(RoutesRebalanced{.subnet = command.subnet, .links = {}, .switches = {}});
+  }
+  return decision;
+}
+
+DecisionResult decide_command(const DecisionInput& in, const RotateSubnetKey& command) {
+  return Decision{
+      {SubnetKeyRotated{command.subnet, in.state.key_generation(command.subnet) + 1, command.reason}}, {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& in, const SetSubnetSpread& command) {
@@ -100,6 +110,19 @@ DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command
                   "GET /v1/drains lists the drains");
   }
   return Decision{clear_with_followers(state, {command.target, command.reason}), {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const ReleaseLink& command) {
+  if (!in.state.topology().find_link(command.link)) {
+    return refuse(ErrorKind::notFound, "links.notFound", "there is no link '" + command.link + "'",
+                  "GET /v1/links lists them");
+  }
+  if (!command.is_flapping) {
+    return refuse(ErrorKind::conflict, "links.notFlapping",
+                  "link " + command.link + " does not flap: there is nothing to forget",
+                  "railweave links show " + command.link + " says what it is");
+  }
+  return Decision{{LinkReleased{command.subnet, command.link, command.reason}}, {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& command) {

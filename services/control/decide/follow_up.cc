@@ -1,8 +1,10 @@
 #include "services/control/decide/follow_up.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "fabric/topology/site_link_name.h"
+#include "services/control/decide/cut_off_alarms.h"
 #include "services/control/decide/maintenance.h"
 #include "services/control/decide/site_link_alarms.h"
 #include "services/control/guarantees/coverage.h"
@@ -18,7 +20,7 @@ bool is_empty(const ClusterState& state, const DrainTarget& target) {
   const auto& topology = state.topology();
   if (target.kind == DrainKind::site_link) {
     const auto link = fabric::find_site_link(topology, target.id);
-    return !link || needing_text(jobs_over(state, link)).empty();
+    return !link || needing(jobs_over(state, link)).empty();
   }
   const auto host = topology.find_host(node_of(target));
   if (!host) return true;
@@ -63,10 +65,16 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
   events = next_maintenance(state, now_us);
   if (!events.empty()) return events;
 
+  for (const auto& [alarm, mute] : *state.mutes) {
+    if (mute.until_us <= now_us) events.emplace_back(AlarmMuted{alarm, 0, "its time is over"});
+  }
+  if (!events.empty()) return events;
   events = launch_deadlines_.next(state, now_us);
   if (!events.empty()) return events;
   if (alarms_checked_ != state.view_version) {
     events = site_link_alarm_changes(state);
+    auto cut_off = cut_off_alarm_changes(state);
+    events.insert(events.end(), std::make_move_iterator(cut_off.begin()), std::make_move_iterator(cut_off.end()));
     if (!events.empty()) return events;
     alarms_checked_ = state.view_version;
   }
@@ -114,6 +122,7 @@ std::optional<std::int64_t> FollowUp::due_in_us(const ClusterState& state, std::
     no_later_than(reservation.window.to_us - now_us);
     if (begins(reservation)) no_later_than(reservation.window.from_us - now_us);
   }
+  for (const auto& [alarm, mute] : *state.mutes) no_later_than(mute.until_us - now_us);
   if (damage_due_us_ != 0) no_later_than(damage_due_us_ - now_us);
   if (const auto deadline_us = launch_deadlines_.due_in_us(now_us)) no_later_than(*deadline_us);
   if (const auto overdue_us = queue_.overdue_in_us(state); overdue_us && !has_queue_alarm(state)) {

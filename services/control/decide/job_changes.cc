@@ -7,8 +7,8 @@
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
-#include "services/control/decide/refused_placement.h"
 #include "services/control/decide/tenant_limit.h"
+#include "services/control/guarantees/refused_placement.h"
 
 namespace railweave::control {
 namespace {
@@ -43,23 +43,25 @@ JobChanged changed(const Job& job, const ChangeJob& command) {
                     command.min_runtime_s.value_or(job.spec.min_runtime_s),
                     command.exclude_nodes.value_or(job.spec.exclude_nodes),
                     {}};
-  if (change.priority != job.spec.priority) add_part(change.text, "priority " + change.priority);
+  std::string text;
+  if (change.priority != job.spec.priority) add_part(text, "priority " + change.priority);
   if (change.not_before_us != job.not_before_us) {
-    add_part(change.text, change.not_before_us == 0 ? "may start at any time"
-                                                    : "not before " + whole_second_text(change.not_before_us));
+    add_part(text, change.not_before_us == 0 ? "may start at any time"
+                                             : "not before " + whole_second_text(change.not_before_us));
   }
   if (change.expected_duration_s != job.spec.expected_duration_s) {
-    add_part(change.text, duration_part("expected duration", change.expected_duration_s));
+    add_part(text, duration_part("expected duration", change.expected_duration_s));
   }
   if (change.min_runtime_s != job.spec.min_runtime_s) {
-    add_part(change.text, duration_part("least runtime", change.min_runtime_s));
+    add_part(text, duration_part("least runtime", change.min_runtime_s));
   }
   if (change.exclude_nodes != job.spec.exclude_nodes) {
     const std::size_t nodes = change.exclude_nodes.size();
-    add_part(change.text,
+    add_part(text,
              nodes == 0 ? "excludes no node" : "excludes " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"));
   }
-  if (!change.text.empty() && !command.reason.empty()) change.text += ": " + command.reason;
+  if (!text.empty() && !command.reason.empty()) text += ": " + command.reason;
+  if (!text.empty()) change.text = Message("job.changed", {std::move(text)});
   return change;
 }
 
@@ -69,6 +71,12 @@ std::optional<Rejection> check_change(const DecisionInput& in, const Job& job, c
   if (command.priority) {
     if (auto unknown = unknown_priority(*in.state.queue_rules, change.priority)) {
       return Rejection{std::move(*unknown), nullptr};
+    }
+  }
+  const auto tenant = in.state.tenants->find(job.spec.tenant);
+  if (change.priority != job.spec.priority && tenant != in.state.tenants->end()) {
+    if (auto over = over_priority(*in.state.queue_rules, tenant->second, change.priority)) {
+      return Rejection{std::move(*over), nullptr};
     }
   }
   scheduler::JobSpec spec = job.spec;

@@ -1,61 +1,65 @@
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
+#include "scheduler/job/alternative_shapes.h"
 #include "scheduler/queue/cycle/wait_reason.h"
 #include "services/control/decide/adoption.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
-#include "services/control/decide/refused_placement.h"
+#include "services/control/decide/submission.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/guarantees/job_repair.h"
+#include "services/control/guarantees/refused_placement.h"
 
 namespace railweave::control {
 namespace {
 
-std::unexpected<Rejection> refuse_placement(scheduler::PlacementResult result) {
-  return std::unexpected(refused_placement(std::move(result)));
-}
-
-// A job that is queued waits for its tenant's other jobs to end; only an absolute excess refuses it.
-std::optional<Rejection> over_limit(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus, bool queued) {
-  auto over = over_gpu_limit(state, tenant, gpus);
-  if (!over || (queued && over->kind != ErrorKind::impossible)) return std::nullopt;
-  return Rejection{std::move(*over), nullptr};
-}
+SubmissionInput input_of(const DecisionInput& in) { return {in.state, in.placers, in.queue, in.now_us}; }
 
 // Refuses at once what no state of this fabric can hold or no contract allows; all else waits.
 DecisionResult queue_job(const DecisionInput& in, const JobPtr& job) {
   if (const auto terms = job_terms(in.state, job->spec); !terms) {
     return std::unexpected(Rejection{terms.error(), nullptr});
   }
-  auto result = in.placers.at(in.state).place(job->spec);
-  if (result.outcome == scheduler::Outcome::never) return refuse_placement(std::move(result));
-  return Decision{{JobQueued{job}}, job->id, false};  // the cycle that follows may start it at once
+  std::optional<scheduler::PlacementResult> smallest;  // the refusal of its smallest shape
+  std::uint64_t fewest = UINT64_MAX;
+  for (const auto& shape : scheduler::specs_by_shape(job->spec)) {
+    auto result = in.placers.at(in.state).place_or_say_why(shape);
+    if (result.outcome != scheduler::Outcome::never) {
+      return Decision{{JobQueued{job}}, job->id, false};  // the cycle that follows may start it at once
+    }
+    const std::uint64_t ranks = scheduler::rank_count(shape.parallelism);
+    if (ranks < fewest) smallest = std::move(result);
+    fewest = std::min(fewest, ranks);
+  }
+  return std::unexpected(with_changes(input_of(in), job, refused_placement(std::move(*smallest))));
 }
 
-// A job that does not queue, while others do or GPUs are reserved: it starts if it delays none of them.
-DecisionResult start_beside_queue(const DecisionInput& in, const JobPtr& job) {
-  auto verdict = in.queue.try_start(in.state, job, in.now_us);
-  if (!verdict.events.empty()) return Decision{std::move(verdict.events), job->id, false};
-  if (verdict.reason.placement && verdict.reason.placement->outcome != scheduler::Outcome::placed) {
-    return refuse_placement(*verdict.reason.placement);
-  }
-  if (const auto placed = admitted_placement(in.state, job->spec, in.placers, in.now_us); !placed) {
-    return std::unexpected(placed.error());
-  }
-  return refuse(ErrorKind::conflict, "jobs.mustWait",
-                "GPUs are free, but the job would have to wait: " + scheduler::text(verdict.reason),
-                "submit it with \"queue\": true to wait in the queue");
+// Of a key that came before keys had owners: a member is answered by it where the job is its tenant's, or, where that is not
+// known any more, where the request is the same.
+bool may_be_own(const DecisionInput& in, const SubmitJob& command, const UsedKey& unowned) {
+  if (!command.by_member) return true;
+  if (!unowned.job_kept) return unowned.request_digest == command.request_digest;
+  const JobPtr job = in.state.jobs.find(unowned.job);
+  return job != nullptr && job->spec.tenant == command.spec.tenant;
+}
+
+const UsedKey* earlier_key(const DecisionInput& in, const SubmitJob& command) {
+  const IdempotencyTable& keys = in.state.idempotency;
+  if (const UsedKey* own = keys.find({command.key_owner, command.idempotency_key}, in.now_us)) return own;
+  const UsedKey* unowned = keys.find({{}, command.idempotency_key}, in.now_us);
+  return unowned != nullptr && may_be_own(in, command, *unowned) ? unowned : nullptr;
 }
 
 // What a request with this Idempotency-Key led to before; none: it is new.
 std::optional<DecisionResult> earlier_request(const DecisionInput& in, const SubmitJob& command) {
-  const IdempotencyTable& keys = in.state.idempotency;
   if (command.idempotency_key.empty()) return std::nullopt;
-  if (const UsedKey* earlier = keys.find(command.idempotency_key, in.now_us)) {
+  if (const UsedKey* earlier = earlier_key(in, command)) {
     if (earlier->request_digest != command.request_digest) {
       return refuse(ErrorKind::impossible, "idempotency.keyReused",
                     "the Idempotency-Key was used for another request, which created " + to_string(earlier->job),
@@ -67,9 +71,11 @@ std::optional<DecisionResult> earlier_request(const DecisionInput& in, const Sub
         "this request created " + to_string(earlier->job) + " before, which has ended and is not kept any more",
         "the store's table job_history has it; use a new key for a new job");
   }
-  if (keys.has_room(command.idempotency_key, in.now_us)) return std::nullopt;
+  const OwnedKey key{command.key_owner, command.idempotency_key};
+  if (in.state.idempotency.has_room(key, in.now_us)) return std::nullopt;
   return refuse(ErrorKind::busy, "idempotency.tooManyKeys",
-                "too many Idempotency-Keys were used in the last 24 hours for another to be kept",
+                (key.tenant().empty() ? std::string("callers of no tenant") : "tenant " + std::string(key.tenant())) +
+                    " used too many Idempotency-Keys in the last 24 hours for another to be kept",
                 "submit without a key, or try again later");
 }
 
@@ -97,24 +103,17 @@ std::shared_ptr<Job> new_job(const DecisionInput& in, const SubmitJob& command) 
   job->submitted_us = in.now_us;
   job->not_before_us = command.not_before_us;
   job->idempotency_key = command.idempotency_key;
+  if (!command.idempotency_key.empty()) job->key_owner = command.key_owner;
   job->request_digest = command.request_digest;
   if (command.launch) job->launch = Launch{.terms = *command.launch, .requeues = command.queue};
   return job;
 }
 
-DecisionResult start_now(const DecisionInput& in, const Tenant& tenant, std::shared_ptr<Job> job) {
-  auto placed = admitted_placement(in.state, job->spec, in.placers, in.now_us);
-  if (!placed) return std::unexpected(std::move(placed.error()));
-  // The limit counts the GPUs that the placement holds idle, too.
-  if (auto over = over_limit(in.state, tenant, placed->result.placement.held_gpus().size(), false)) {
-    return std::unexpected(std::move(*over));
-  }
-  const JobId id = job->id;
-  job->state = JobState::placed;
-  job->placement = std::move(placed->result.placement);
-  job->guarantee = std::move(placed->guarantee);
-  job->nodes = node_names(in.state.topology(), job->placement.gpu_of_rank);
-  return Decision{{JobPlaced{std::move(job), ""}}, id, false};
+DecisionResult start_now(const DecisionInput& in, const std::shared_ptr<const Job>& job) {
+  auto started = start_job(input_of(in), job);
+  if (started) return Decision{std::move(started->events), job->id, false};
+  if (started.error().placement == nullptr) return std::unexpected(std::move(started.error()));
+  return std::unexpected(with_changes(input_of(in), job, std::move(started.error())));
 }
 
 }  // namespace
@@ -132,6 +131,9 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
   if (auto unknown = unknown_priority(*state.queue_rules, command.spec.priority)) {
     return std::unexpected(Rejection{std::move(*unknown), nullptr});
   }
+  if (auto over = over_priority(*state.queue_rules, tenant->second, command.spec.priority)) {
+    return std::unexpected(Rejection{std::move(*over), nullptr});
+  }
   if (auto over = over_min_runtime(*state.queue_rules, command.spec, command.by_member)) {
     return std::unexpected(Rejection{std::move(*over), nullptr});
   }
@@ -142,20 +144,12 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
     }
     return adopt_job(in, *command.adopt, new_job(in, command));
   }
-  const std::uint64_t gpus = scheduler::rank_count(command.spec.parallelism);
-  if (auto over = over_limit(state, tenant->second, gpus, command.queue)) return std::unexpected(std::move(*over));
-  if (auto never = never_in_quota(state, tenant->second, gpus)) {
-    return std::unexpected(Rejection{std::move(*never), nullptr});
-  }
+  if (auto over = over_limits(state, command.spec, command.queue)) return std::unexpected(std::move(*over));
   if (command.queue) {
     if (auto full = too_many_wait(in, tenant->second)) return std::unexpected(std::move(*full));
   }
   auto job = new_job(in, command);
-  if (command.queue) return queue_job(in, job);
-  if (state.jobs.queued() != 0 || !state.reservations->empty() || tenant->second.quota_gpus) {
-    return start_beside_queue(in, job);
-  }
-  return start_now(in, tenant->second, std::move(job));
+  return command.queue ? queue_job(in, job) : start_now(in, job);
 }
 
 DecisionResult decide_command(const DecisionInput&, const SubmitJobs&) {
@@ -179,6 +173,7 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
   if (!repair) {
     if (repair.error().code != "repair.noSpare") return std::unexpected(Rejection{repair.error(), nullptr});
     drain(named_as_lost(state, command));  // no other job must come to them
+    add_unrepaired(state, *job, command, repair.error().message, events);
     return Decision{std::move(events), command.id, false, Rejection{repair.error(), nullptr}};
   }
   drain(repair->to_drain);

@@ -22,8 +22,8 @@ DecisionResult decide_command(const DecisionInput& in, const AdvanceLaunch& comm
   }
   if (!job->launch) return Decision{{}, job->id, true};  // it runs since it was placed
   if (job->launch->phase == LaunchPhase::releasing) {
-    return refuse(ErrorKind::conflict, "jobs.releasing", id + " is to free its GPUs: " + job->launch->reason,
-                  "end its processes, then POST /v1/jobs/" + id + "/freed");
+    return refuse_saying(ErrorKind::conflict, "jobs.releasing", id + " is to free its GPUs: " + job->launch->reason,
+                         "end its processes, then POST /v1/jobs/" + id + "/freed");
   }
   if (job->launch->phase >= command.phase) return Decision{{}, job->id, true};
   if (command.phase == LaunchPhase::accepted) return Decision{{JobAccepted{job->id}}, job->id, false};

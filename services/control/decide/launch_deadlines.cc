@@ -14,7 +14,7 @@ std::string within(std::int64_t us) { return " within " + duration_text(us / 1'0
 
 EventBody expired(const Job& job, std::int64_t now_us) {
   const Launch& launch = *job.launch;
-  std::string reason = "its launcher did not accept the offer" + within(launch.terms.accept_us);
+  Message reason("launch.notAccepted", {"its launcher did not accept the offer" + within(launch.terms.accept_us)});
   if (!launch.requeues) return JobEnded{job.id, JobState::cancelled, std::move(reason)};
   const std::uint64_t doublings = std::min<std::uint64_t>(launch.expired, 10);
   const std::int64_t pause_us =
@@ -32,7 +32,7 @@ EventBody overdue_step(const Job& job, std::int64_t now_us) {
                           launch.requeues ? JobState::queued : JobState::cancelled,
                           {},
                           0,
-                          "its processes did not run" + within(launch.terms.run_us)};
+                          Message("launch.notRunning", {"its processes did not run" + within(launch.terms.run_us)})};
     default:
       return JobOverdue{job.id};
   }

@@ -47,9 +47,12 @@ Alarm jobs_remain(const ClusterState& state, const GpuReservation& reservation) 
     }
     return true;
   });
-  alarm.text = "maintenance '" + reservation.window.name + "' has begun, and " + std::to_string(alarm.jobs.size()) +
-               (alarm.jobs.size() == 1 ? " job runs" : " jobs run") + " on its nodes: " + alarm.jobs.front() +
-               (alarm.jobs.size() > 1 ? ", ..." : "") + "; railweave jobs repair JOB --node NODE moves its ranks";
+  alarm.text = Message("", {"maintenance '", ReservationPart{reservation.window.name},
+                            "' has begun, and " + std::to_string(alarm.jobs.size()) +
+                                (alarm.jobs.size() == 1 ? " job runs" : " jobs run") + " on its nodes: ",
+                            job_part(alarm.jobs.front()),
+                            std::string(alarm.jobs.size() > 1 ? ", ..." : "") +
+                                "; railweave jobs repair JOB --node NODE moves its ranks"});
   return alarm;
 }
 

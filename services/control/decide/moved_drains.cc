@@ -1,5 +1,6 @@
 #include "services/control/decide/moved_drains.h"
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,6 +53,64 @@ std::vector<EventBody> moved_drains(const ClusterState& before, const ClusterSta
     return true;
   });
   follow(drains, before, after, events);
+  return events;
+}
+
+namespace {
+
+// The port that stands in the place of one of before; none: it is gone.
+fabric::PortId port_now(const fabric::Topology& before, fabric::PortId port, const fabric::Topology& now,
+                        const std::map<Guid, Guid>& exchanged) {
+  const auto sw = before.switch_of(port);
+  const auto hca = before.hca_of(port);
+  if (!sw && !hca) return {};
+  Guid guid = sw ? before.guid(sw) : before.guid(hca);
+  if (const auto at = exchanged.find(guid); at != exchanged.end()) guid = at->second;
+  const unsigned number = before.number(port);
+  if (sw) {
+    const auto same = now.find_switch(guid);
+    return same && number <= now.ports(same).size() ? now.ports(same)[number - 1U] : fabric::PortId();
+  }
+  const auto same = now.find_hca(guid);
+  return same && number <= now.ports(same).size() ? now.ports(same)[number - 1U] : fabric::PortId();
+}
+
+// What the link is called now; "": as before, or it is gone.
+std::string link_now(const fabric::Topology& before, const std::string& name, const fabric::Topology& now,
+                     const std::map<Guid, Guid>& exchanged) {
+  const auto link = before.find_link(name);
+  if (!link || now.find_link(name)) return {};
+  const auto port = port_now(before, before.a(link), now, exchanged);
+  const bool is_there = port && now.link(port) && now.peer(port) == port_now(before, before.b(link), now, exchanged);
+  return is_there ? now.link_text(now.link(port)) : std::string();
+}
+
+}  // namespace
+
+std::vector<EventBody> drains_of_exchanged(const ClusterState& before, const ClusterState& after,
+                                           const std::vector<std::pair<Guid, Guid>>& exchanged) {
+  const fabric::Topology &was = before.topology(), &is = after.topology();
+  const std::map<Guid, Guid> now(exchanged.begin(), exchanged.end());
+  std::vector<EventBody> events;
+  for (const auto& [target, drain] : *after.drains) {
+    std::string name;
+    if (target.kind == DrainKind::link) name = link_now(was, target.id, is, now);
+    if (const auto sw = target.kind == DrainKind::network_switch ? was.find_switch(target.id) : fabric::SwitchId()) {
+      const auto at = now.find(was.guid(sw));
+      if (at != now.end() && !is.find_switch(target.id)) name = to_string(at->second);
+    }
+    if (name.empty()) continue;
+    events.emplace_back(DrainCleared{target, "another device is in the place of the one that it names"});
+    events.emplace_back(DrainRequested{{target.kind, name}, drain.reason, true, drain.follows});
+  }
+  auto costs = after.link_costs->by_link;
+  for (const auto& [link, cost] : after.link_costs->by_link) {
+    const std::string name = link_now(was, link, is, now);
+    if (name.empty()) continue;
+    costs.erase(link);
+    costs.emplace(name, cost);
+  }
+  if (costs != after.link_costs->by_link) events.emplace_back(LinkCostsSet{std::move(costs), after.link_costs->reason});
   return events;
 }
 

@@ -6,12 +6,22 @@
 #include <utility>
 
 #include "services/control/events/apply.h"
-#include "services/control/guarantees/gate.h"
+#include "services/control/guarantees/admitted_placement.h"
 
 namespace railweave::control {
 namespace {
 
 using scheduler::WaitCode;
+
+// What a cycle is asked. Borrowed from all three.
+scheduler::QueueInput input_of(const QueueFacts& facts, std::int64_t now_us, GuaranteeGate& gate) {
+  return {.policy = &facts.policy,
+          .queued = facts.queued,
+          .running = facts.running,
+          .used = facts.used ? &*facts.used : nullptr,
+          .now_us = now_us,
+          .gate = &gate};
+}
 
 // The history records a change of kind only: reasons that change with every cycle are one kind.
 int kind_of(WaitCode code) {
@@ -33,6 +43,8 @@ int kind_of(WaitCode code) {
       return 4;
     case WaitCode::held:
       return 5;
+    case WaitCode::better_place:
+      return 6;
   }
   return 0;
 }
@@ -46,9 +58,11 @@ JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler:
                  const GuaranteeGate& gate) {
   auto job = std::make_shared<Job>(waiting);
   job->state = JobState::placed;
+  if (start.shape) job->spec.parallelism = *start.shape;
+  job->queue.place_until_us = 0;
   job->placement = start.placement;
   job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
-  job->guarantee = gate.granted(start.job);
+  if (const Grant* granted = gate.granted(start.job)) job->guarantee = granted->guarantee;
   return {std::move(job), start.reason()};
 }
 
@@ -85,6 +99,10 @@ void hold_back(const ClusterState& state, scheduler::CycleResult& result, std::v
     }
   }
   result.evictions = std::move(kept);
+  for (auto start = waits; start != result.starts.end(); ++start) {  // what kept a place starts there later
+    if (start->waited == scheduler::PlaceWaitEnd::none) continue;
+    result.kept.push_back({start->job, start->placement.held_gpus(), 0});
+  }
   result.starts.erase(waits, result.starts.end());
 }
 
@@ -109,7 +127,16 @@ scheduler::QueuedJob queued_job(const Job& job) {
           .submitted_us = place.since_us,
           .not_before_us = job.not_before_us,
           .turn = place.number,
-          .held = job.queue.hold ? job.queue.hold->text() : std::string()};
+          .held = job.queue.hold ? job.queue.hold->text() : std::string(),
+          .place_until_us = job.queue.place_until_us,
+          .keeps_place = job.waits == railweave::to_text(WaitCode::better_place)};
+}
+
+// The bandwidth of a guarantee is not kept for a job that waits, so it takes the place where it has room.
+bool takes_any_place(const ClusterState& state, const scheduler::JobSpec& spec) {
+  if (!spec.expected_duration_s) return true;
+  const auto terms = job_terms(state, spec);
+  return !terms || terms->has_value();
 }
 
 // By when it is expected to have freed its GPUs; 0: it runs.
@@ -131,6 +158,7 @@ QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
     if (job->is_releasing() && job->launch->in_favour_of != JobId()) awaited.insert(job->launch->in_favour_of.number());
     if (job->state == JobState::queued) {
       queued.push_back(queued_job(*job));
+      queued.back().takes_any_place = takes_any_place(state, job->spec);
     } else {
       std::span<const fabric::GpuId> gpus = job->placement.gpu_of_rank;
       if (!job->placement.idle_gpus.empty()) gpus = held.emplace_back(job->placement.held_gpus());
@@ -140,6 +168,13 @@ QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
     return true;
   });
   for (auto& job : queued) job.awaits_release = awaited.contains(job.id);
+}
+
+void QueueFacts::keep(const std::map<scheduler::QueueJobId, std::vector<fabric::GpuId>>& gpus) {
+  for (auto& job : queued) {
+    const auto kept = gpus.find(job.id);
+    if (kept != gpus.end() && job.place_until_us != 0) job.kept = kept->second;
+  }
 }
 
 bool QueueRunner::due(const ClusterState& state, std::int64_t now_us) const {
@@ -174,6 +209,7 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
   if (cycle_ == nullptr || fabric_ != state.placement_fabric) {
     fabric_ = state.placement_fabric;
     cycle_ = std::make_unique<scheduler::QueueCycle>(fabric_);
+    kept_.clear();
     capacities_version_ = 0;
   }
   (void)placers_.at(state);
@@ -188,26 +224,27 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
 
 std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t now_us) {
   const std::int64_t started_us = clock_();
-  const QueueFacts facts(state, now_us);
-  GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state));
-  auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
-                                                     .queued = facts.queued,
-                                                     .running = facts.running,
-                                                     .used = facts.used ? &*facts.used : nullptr,
-                                                     .now_us = now_us,
-                                                     .gate = &gate});
+  QueueFacts facts(state, now_us);
+  GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state), searched_);
+  scheduler::QueueCycle& queue = cycle(state);
+  facts.keep(kept_);
+  auto result = queue.run(state.allocations, input_of(facts, now_us, gate));
   std::vector<EventBody> events;
   hold_back(state, result, events);
   add_events(state, result, nullptr, gate, events);
   std::size_t notes = 0;
   for (const auto& waiting : result.waiting) {
     const JobPtr job = state.jobs.find(JobId(waiting.job));
-    if (notes == kMaxNotes || kind_of(job->waits) == kind_of(waiting.reason.code)) continue;
+    // From the first place on, so that the bound of the wait is durable.
+    const bool first_place = waiting.reason.code == WaitCode::better_place && job->queue.place_until_us == 0;
+    if (!first_place && (notes >= kMaxNotes || kind_of(job->waits) == kind_of(waiting.reason.code))) continue;
     ++notes;
-    events.emplace_back(
-        JobWaits{job->id, std::string(railweave::to_text(waiting.reason.code)), scheduler::text(waiting.reason)});
+    events.emplace_back(JobWaits{job->id, std::string(railweave::to_text(waiting.reason.code)),
+                                 scheduler::said(waiting.reason), first_place ? waiting.reason.at_us : 0});
   }
-  more_to_do_ = events.size() > notes || notes == kMaxNotes;
+  kept_.clear();
+  for (auto& kept : result.kept) kept_.emplace(kept.job, std::move(kept.gpus));
+  more_to_do_ = events.size() > notes || notes >= kMaxNotes || gate.left_some();
   ran_at_version_ = state.queue_version;
   auto view = std::make_shared<QueueView>();
   view->seq = state.seq;
@@ -224,20 +261,21 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
 
 QueueRunner::Verdict QueueRunner::try_start(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
   QueueFacts facts(state, now_us);
+  scheduler::QueueCycle& queue = cycle(state);
+  facts.keep(kept_);
   facts.queued.push_back(queued_job(*job));
-  GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state));
-  auto result = cycle(state).run(state.allocations, {.policy = &facts.policy,
-                                                     .queued = facts.queued,
-                                                     .running = facts.running,
-                                                     .used = facts.used ? &*facts.used : nullptr,
-                                                     .now_us = now_us,
-                                                     .gate = &gate});
+  facts.queued.back().takes_any_place = true;
+  SearchedJobs searched;  // the state may be one that never comes to be
+  GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state), searched);
+  auto result = queue.run(state.allocations, input_of(facts, now_us, gate));
   Verdict verdict;
   std::vector<EventBody> held_back;  // not asked for: it is not in the queue, so no job can make way for it
   hold_back(state, result, held_back);
   const auto started = std::ranges::find(result.starts, job->id.number(), &scheduler::StartedJob::job);
   if (started != result.starts.end()) {
     add_events(state, result, job, gate, verdict.events);
+    verdict.placement = started->placement;
+    if (const Grant* granted = gate.granted(started->job)) verdict.grant = *granted;
     return verdict;
   }
   const auto waits = std::ranges::find(result.waiting, job->id.number(), &scheduler::WaitingJob::job);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "scheduler/queue/queue_cycle.h"
 #include "services/control/events/event.h"
+#include "services/control/guarantees/gate.h"
 #include "services/control/views/placer_cache.h"
 
 namespace railweave::control {
@@ -39,6 +41,8 @@ struct QueueFacts {
   std::optional<scheduler::FairShare> used;     // set if the policy uses it
 
   QueueFacts(const ClusterState& state, std::int64_t now_us);
+  // The places that jobs keep while they wait for better ones, which must live as long as this.
+  void keep(const std::map<scheduler::QueueJobId, std::vector<fabric::GpuId>>& gpus);
 };
 
 class QueueRunner {
@@ -76,6 +80,8 @@ class QueueRunner {
   struct Verdict {
     std::vector<EventBody> events;  // empty: it cannot
     scheduler::WaitReason reason;
+    scheduler::Placement placement = {};  // where it starts
+    Grant grant = {};
   };
   Verdict try_start(const ClusterState& state, const JobPtr& job, std::int64_t now_us);
 
@@ -94,6 +100,8 @@ class QueueRunner {
   std::unique_ptr<scheduler::QueueCycle> cycle_;
   std::uint64_t capacities_version_ = 0;  // PlacerCache::capacities_version() that cycle_ was given
   scheduler::PlacementFabricPtr fabric_;  // the fabric of cycle_
+  SearchedJobs searched_;
+  std::map<scheduler::QueueJobId, std::vector<fabric::GpuId>> kept_;  // by the last cycle, in ids of fabric_
   QueueViewPtr view_ = std::make_shared<const QueueView>();
   std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version of the last cycle
   bool more_to_do_ = false;           // the last cycle started or evicted a job: another may start more

@@ -13,6 +13,10 @@ inline std::unexpected<Rejection> refuse(ErrorKind kind, std::string code, std::
   return std::unexpected(Rejection{{kind, std::move(code), std::move(message), {}, std::move(hint)}, nullptr});
 }
 
+inline std::unexpected<Rejection> refuse_saying(ErrorKind kind, std::string code, Message said, std::string hint) {
+  return std::unexpected(Rejection{error_of(kind, std::move(code), std::move(said), {}, std::move(hint)), nullptr});
+}
+
 inline std::unexpected<Rejection> job_not_found(JobId id) {
   return refuse(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(id), "GET /v1/jobs lists the jobs");
 }

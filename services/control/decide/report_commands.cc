@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "fabric/topology/site_link_name.h"
@@ -11,7 +12,9 @@ DecisionResult decide_command(const DecisionInput& in, const ReportLinks& comman
   std::vector<EventBody> events;
   LinksChanged changed{command.subnet, {}, command.reason};
   const auto is_new = [&](const LinkReport& report) {
-    if (const auto link = state.topology().find_link(report.link)) return state.view.state(link) != report.state;
+    if (const auto link = state.topology().find_link(report.link)) {
+      return state.view.state(link) != report.state || state.view.rate_seen(link) != report.rate;
+    }
     const auto far = fabric::find_site_link(state.topology(), report.link);
     return far && (state.view.state(far) != report.state || state.view.links_up(far) != report.links_up);
   };
@@ -50,17 +53,40 @@ DecisionResult decide_command(const DecisionInput& in, const ReportAlarms& comma
   return Decision{std::move(events), {}, false};
 }
 
+namespace {
+
+DecisionResult no_such_alarm(const std::string& id) {
+  return refuse(ErrorKind::notFound, "alarms.notFound", "there is no alarm '" + id + "'",
+                "it may be over: GET /v1/alarms lists present alarms, GET /v1/events past ones");
+}
+
+}  // namespace
+
 DecisionResult decide_command(const DecisionInput& in, const AcknowledgeAlarm& command) {
   const auto present = in.state.alarms->find(command.id);
-  if (present == in.state.alarms->end()) {
-    return refuse(ErrorKind::notFound, "alarms.notFound", "there is no alarm '" + command.id + "'",
-                  "it may be over: GET /v1/alarms lists present alarms, GET /v1/events past ones");
-  }
+  if (present == in.state.alarms->end()) return no_such_alarm(command.id);
   const Alarm& alarm = present->second;
   const bool same = alarm.acknowledged() == command.acknowledged &&
                     (!command.acknowledged || alarm.acknowledged_note == command.note);
   if (same) return Decision{};
   return Decision{{AlarmAcknowledged{command.id, command.acknowledged, command.note}}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const MuteAlarm& command) {
+  if (!in.state.alarms->contains(command.id)) return no_such_alarm(command.id);
+  if (command.for_us == 0) {
+    if (in.state.mute(command.id) == nullptr) return Decision{};
+    return Decision{{AlarmMuted{command.id, 0, command.note}}, {}, false};
+  }
+  std::vector<EventBody> events;
+  // Bounded: where no more have room, the one that ends first is over now.
+  if (in.state.mutes->size() >= kMaxAlarms && in.state.mute(command.id) == nullptr) {
+    const auto first =
+        std::ranges::min_element(*in.state.mutes, {}, [](const auto& one) { return one.second.until_us; });
+    events.emplace_back(AlarmMuted{first->first, 0, "too many are muted"});
+  }
+  events.emplace_back(AlarmMuted{command.id, in.now_us + command.for_us, command.note});
+  return Decision{std::move(events), {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& /*in*/, const ReportProgramming& command) {
@@ -71,6 +97,22 @@ DecisionResult decide_command(const DecisionInput& in, const ReportPortLimits& c
   const auto present = in.state.port_limits->find(command.report.subnet);
   if (present != in.state.port_limits->end() && present->second == command.report.limits) return Decision{};
   return Decision{{command.report}, {}, false};
+}
+
+DecisionResult decide_command(const DecisionInput& in, const ReportTables& command) {
+  const SubnetTables* present = in.state.tables(command.report.subnet);
+  if (present != nullptr && present->says_the_same_as(command.report.tables)) return Decision{};
+  return Decision{{command.report}, {}, false};
+}
+
+// What is promised to running jobs rests on the routes that they have, and costs say by themselves who uses which link.
+DecisionResult decide_command(const DecisionInput& in, const ReportBalance& command) {
+  const ClusterState& state = in.state;
+  const RoutesRebalanced& report = command.report;
+  const bool holds = command.view_version == state.view_version && state.mode(report.subnet) == SubnetMode::direct &&
+                     state.guaranteed->empty() && state.link_costs->by_link.empty();
+  if (!holds) return Decision{};
+  return Decision{{report}, {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& /*in*/, const ReportQos& command) {

@@ -43,8 +43,7 @@ Alarm alarm_of(const ClusterState& state, SiteLinkId link) {
   if (down && !jobs.empty()) alarm.severity = AlarmSeverity::critical;
   if (jobs.empty()) return alarm;
   alarm.text += "; " + std::to_string(jobs.size()) + (jobs.size() == 1 ? " job runs" : " jobs run") + " across it";
-  if (const auto needing = needing_text(jobs); down && !needing.empty())
-    alarm.text += ", without another route: " + needing;
+  if (const auto named = needing(jobs); down && !named.empty()) alarm.text += ", without another route: " + named;
   return alarm;
 }
 
@@ -64,7 +63,7 @@ std::vector<EventBody> site_link_alarm_changes(const ClusterState& state) {
       if (!link || state.view.state(link) != wanted) {
         events.emplace_back(AlarmCleared{at->first});
       } else if (const auto fault = fault_text(state, link);
-                 alarm.text == fault || alarm.text.starts_with(fault + ";")) {
+                 alarm.text.whole_text() == fault || alarm.text.whole_text().starts_with(fault + ";")) {
         standing.insert(alarm.subject_id);
       }
     }

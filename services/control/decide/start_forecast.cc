@@ -1,11 +1,13 @@
 #include "services/control/decide/start_forecast.h"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "scheduler/job/alternative_shapes.h"
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/placement/score/bundle_traffic.h"
 #include "scheduler/queue/cycle/time_profile.h"
@@ -15,6 +17,10 @@ namespace {
 
 using scheduler::QueueJobId;
 using scheduler::WaitCode;
+
+bool is_quota(const scheduler::WaitReason& reason) {
+  return reason.code == WaitCode::tenant_quota || reason.code == WaitCode::cohort_quota;
+}
 
 // A job that holds GPUs: one that runs now, or is expected to start.
 struct Holder {
@@ -27,16 +33,17 @@ struct Holder {
 // One run of the queue ahead.
 class QueueAhead {
  public:
-  // up_mbps: by bundle, of the links that are up.
-  QueueAhead(const ClusterState& state, std::int64_t now_us, scheduler::QueueCycle& cycle,
-             const std::vector<double>& up_mbps)
+  QueueAhead(const ClusterState& state, std::int64_t now_us, scheduler::QueueCycle& cycle, PlacerCache& placers)
       : state_(state),
         facts_(state, now_us),
         cycle_(cycle),
+        gate_(state, placers.guarantees(), placers.reach(state), searched_),
         traffic_(state.placement_fabric),
         allocations_(state.allocations),
-        now_us_(now_us) {
-    traffic_.set_capacities(up_mbps);
+        now_us_(now_us),
+        free_gpus_(state.topology().gpus().size()) {
+    gate_.look_ahead();
+    traffic_.set_capacities(placers.up_mbps());
     cycle_.set_residual(traffic_.residual_mbps());
     if (facts_.policy.fair_share == scheduler::FairShareRule::decayed) used_ = *state.used;
     for (const auto& job : facts_.running) {
@@ -49,6 +56,7 @@ class QueueAhead {
                           {job.gpus.begin(), job.gpus.end()}};
       traffic_.add(job.id, *job.spec, job.gpus.first(scheduler::rank_count(job.spec->parallelism)));
     }
+    for (const auto& [id, job] : running_) free_gpus_ -= job.gpus.size();
     for (const auto& job : facts_.queued) queued_[job.id] = job;
   }
 
@@ -74,6 +82,11 @@ class QueueAhead {
       if (answer_.valid_until_us == 0) answer_.valid_until_us = next_us;
       now_us_ = next_us;
       end_jobs();
+      // Cycles in which nothing can start are left out: of a large job there would be one for each job that runs.
+      while (!some_may_start() && !running_.empty()) {
+        now_us_ = next_end();
+        end_jobs();
+      }
     }
     if (answer_.valid_until_us == 0) answer_.valid_until_us = next_time() == 0 ? INT64_MAX : next_time();
     answer_.valid_until_us = std::max(answer_.valid_until_us, begin_us + 1);
@@ -107,17 +120,30 @@ class QueueAhead {
                                             .running = running,
                                             .used = used ? &*used : nullptr,
                                             .now_us = now_us_,
-                                            .gate = nullptr,
+                                            .gate = &gate_,
                                             .explain = false});
     wake_us_ = result.wake_us;
     for (const auto& evicted : result.evictions) evict(evicted.job);
     for (auto& started : result.starts) start(started);
-    for (auto& waiting : result.waiting) waits_[waiting.job] = std::move(waiting.reason);
+    kept_.clear();
+    for (auto& [id, job] : queued_) job.kept = {};
+    for (auto& kept : result.kept) {
+      scheduler::QueuedJob& job = queued_.at(kept.job);
+      job.place_until_us = kept.until_us;
+      job.kept = kept_.emplace(kept.job, std::move(kept.gpus)).first->second;
+    }
+    for (auto& waiting : result.waiting) {
+      if (looked_ == 0 && is_quota(waiting.reason)) quota_now_[waiting.job] = scheduler::said(waiting.reason);
+      waits_[waiting.job] = std::move(waiting.reason);
+    }
+    ++looked_;
     return !result.starts.empty() || !result.evictions.empty();
   }
 
   void release(QueueJobId id, const Holder& job) {
+    free_gpus_ += job.gpus.size();
     traffic_.remove(id);
+    gate_.end(id);
     RAILWEAVE_CHECK(scheduler::release(allocations_, state_.topology(), job.gpus), "a job holds its GPUs");
     if (used_) used_->charge(job.spec->tenant, job.gpus.size(), job.started_us, now_us_);
   }
@@ -135,11 +161,17 @@ class QueueAhead {
     const auto queued = queued_.extract(started.job);
     Holder job;
     job.spec = queued.mapped().spec;
+    if (started.shape) {
+      auto& taken = taken_shapes_.emplace_back(*job.spec);
+      taken.parallelism = *started.shape;
+      job.spec = &taken;
+    }
     job.started_us = now_us_;
     job.end_us = end_of(*job.spec, now_us_);
     job.assumed = !job.spec->expected_duration_s;
     job.gpus = started.placement.held_gpus();
     RAILWEAVE_CHECK(scheduler::take(allocations_, state_.topology(), job.gpus), "a placement takes free GPUs");
+    free_gpus_ -= job.gpus.size();
     traffic_.add(started.job, *job.spec, started.placement.gpu_of_rank);
     answer(started.job, job);
     running_[started.job] = std::move(job);
@@ -153,8 +185,7 @@ class QueueAhead {
       if (const auto at = ended_on_.find(gpu); at != ended_on_.end()) before.insert(at->second);
     }
     const auto waited = waits_.find(id);
-    const bool quota = waited != waits_.end() &&
-                       (waited->second.code == WaitCode::tenant_quota || waited->second.code == WaitCode::cohort_quota);
+    const bool quota = waited != waits_.end() && is_quota(waited->second);
     for (std::size_t i = 0; quota && i < ended_.size(); ++i) {
       if (ended_[i].tenant == job.spec->tenant || waited->second.code == WaitCode::cohort_quota) before.insert(i);
     }
@@ -169,12 +200,24 @@ class QueueAhead {
     answer_.by_job.try_emplace(JobId(id), std::move(start));
   }
 
-  [[nodiscard]] std::int64_t next_time() const {
-    std::int64_t next_us = wake_us_ > now_us_ ? wake_us_ : 0;
+  [[nodiscard]] std::int64_t next_end() const {
+    std::int64_t next_us = 0;
     for (const auto& [id, job] : running_) {
       if (next_us == 0 || job.end_us < next_us) next_us = job.end_us;
     }
     return next_us;
+  }
+  [[nodiscard]] std::int64_t next_time() const {
+    const std::int64_t end_us = next_end();
+    return wake_us_ > now_us_ && (end_us == 0 || wake_us_ < end_us) ? wake_us_ : end_us;
+  }
+  // False: every job that waits needs more GPUs than no job has, and may evict none.
+  [[nodiscard]] bool some_may_start() const {
+    return std::ranges::any_of(queued_, [&](const auto& entry) {
+      const scheduler::JobSpec& spec = *entry.second.spec;
+      const auto* const priority = scheduler::find_class(facts_.policy, spec.priority);
+      return scheduler::fewest_ranks(spec) <= free_gpus_ || (priority != nullptr && priority->may_preempt);
+    });
   }
 
   void end_jobs() {
@@ -191,14 +234,16 @@ class QueueAhead {
     }
   }
 
-  // why: "" as the queue says of each.
+  // why: "" as the queue says of each. What a tenant holds is told as it is now, not as it will be when all has ended.
   void give_up(const std::string& why) {
     for (const auto& [id, job] : queued_) {
       ExpectedStart start;
+      const auto now = quota_now_.find(id);
       const auto waits = waits_.find(id);
-      start.unknown = !why.empty() && job.held.empty() ? why
-                      : waits == waits_.end()          ? std::string("it is not known why it waits")
-                                                       : scheduler::text(waits->second);
+      start.unknown = !why.empty() && job.held.empty()                     ? Message(why)
+                      : waits == waits_.end()                              ? Message("it is not known why it waits")
+                      : now != quota_now_.end() && is_quota(waits->second) ? now->second
+                                                                           : scheduler::said(waits->second);
       answer_.by_job.try_emplace(JobId(id), std::move(start));
     }
   }
@@ -206,15 +251,22 @@ class QueueAhead {
   const ClusterState& state_;
   const QueueFacts facts_;
   scheduler::QueueCycle& cycle_;
+  SearchedJobs searched_;
+  GuaranteeGate gate_;                // of all cycles: guarantees end with their jobs
   scheduler::BundleTraffic traffic_;  // of running_
   scheduler::Allocations allocations_;
   std::optional<scheduler::FairShare> used_;
   std::int64_t now_us_, wake_us_ = 0;
+  std::uint64_t free_gpus_;  // that no job has, in service or not
   std::uint64_t looked_at_ = 0;
   QueueJobId wanted_ = 0;
+  std::deque<scheduler::JobSpec> taken_shapes_;  // of jobs with several
   std::map<QueueJobId, Holder> running_;
   std::map<QueueJobId, scheduler::QueuedJob> queued_;
-  std::map<QueueJobId, scheduler::WaitReason> waits_;  // as of the last cycle in which each waited
+  std::map<QueueJobId, std::vector<fabric::GpuId>> kept_;  // while they wait for better ones
+  std::map<QueueJobId, scheduler::WaitReason> waits_;      // as of the last cycle in which each waited
+  std::map<QueueJobId, Message> quota_now_;                // of those that wait for it in the first
+  std::uint64_t looked_ = 0;                               // cycles
   std::vector<ExpectedStart::End> ended_;
   std::map<fabric::GpuId, std::size_t> ended_on_;  // the last job that a GPU had
   StartForecasts answer_;
@@ -231,7 +283,7 @@ StartForecasts StartForecast::of(const ClusterState& state, std::int64_t now_us,
   (void)placers.at(state);
   cycle_->set_capacities(placers.capacities_mbps(), placers.up_mbps());
   cycle_->set_parts(placers.parts());
-  QueueAhead ahead(state, now_us, *cycle_, placers.up_mbps());
+  QueueAhead ahead(state, now_us, *cycle_, placers);
   if (only == nullptr) return ahead.run(0);
   const QueueJobId id = candidate(state).number();
   ahead.add({id, only, now_us, 0, 0, {}});

@@ -1,6 +1,6 @@
 // When waiting jobs are expected to start: the cycles of the queue run ahead on a copy of the allocations, in which each
-// running job ends when it is expected to. Nothing else is expected to happen: no job comes, none ends sooner or later, no
-// link fails, and guarantees find their bandwidth. Pure; changes nothing. Not thread-safe: one per thread.
+// running job ends when it is expected to, and its guarantee with it. Nothing else is expected to happen: no job comes,
+// none ends sooner or later, no link fails. Pure; changes nothing. Not thread-safe: one per thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ExpectedStart {
     bool assumed = false;  // the job does not say how long it runs, or runs for longer than it said
   };
   std::int64_t at_us = 0;          // 0: not known
-  std::string unknown;             // then why
+  Message unknown;                 // then why
   std::vector<End> ends;           // in time order, the last kMaxEnds of them
   std::uint64_t earlier_ends = 0;  // before those
   std::uint64_t assumed_ends = 0;  // of all

@@ -4,6 +4,7 @@
 
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
+#include "services/control/decide/tenant_limit.h"
 
 namespace railweave::control {
 namespace {
@@ -35,6 +36,12 @@ DecisionResult decide_command(const DecisionInput& in, const PutTenant& command)
   if (command.if_version && *command.if_version != version) {
     return refuse_version("the tenant", *command.if_version, version);
   }
+  // One that the rules have dropped since may stay.
+  const bool asked = version == 0 || present->second.max_priority != command.tenant.max_priority;
+  if (auto unknown = unknown_priority(*state.queue_rules, command.tenant.max_priority); asked && unknown) {
+    unknown->location = "/maxPriority";
+    return std::unexpected(Rejection{std::move(*unknown), nullptr});
+  }
   if (version != 0 && present->second.same_rules(command.tenant)) return Decision{};
   return Decision{{TenantPut{command.tenant}}, {}, false};
 }
@@ -61,7 +68,9 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveTenant& comma
     return refuse(ErrorKind::conflict, "tenants.hasContract", "tenant " + command.name + " has a contract",
                   "remove it first: DELETE /v1/contracts/" + command.name);
   }
-  return Decision{{TenantRemoved{command.name}}, {}, false};
+  std::vector<EventBody> events = remove_webhooks(state, command.name);
+  events.emplace_back(TenantRemoved{command.name});
+  return Decision{std::move(events), {}, false};
 }
 
 }  // namespace railweave::control

@@ -10,6 +10,12 @@ namespace {
 
 std::uint64_t saturating_sum(std::uint64_t a, std::uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
+// A class that the rules do not name has value 0.
+std::int32_t value_of(const QueueRules& rules, const std::string& name) {
+  const auto* known = scheduler::find_class(rules.policy, name);
+  return known == nullptr ? 0 : known->value;
+}
+
 }  // namespace
 
 std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus) {
@@ -24,7 +30,8 @@ std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& ten
                "tenant " + tenant.name + " may hold " + std::to_string(limit) + " GPUs, holds " +
                    std::to_string(held_gpus) + ", and the job needs " + std::to_string(gpus),
                {},
-               never ? "raise the tenant's maxGpus or ask for fewer" : "wait for the tenant's jobs to end"};
+               never ? "PUT /v1/tenants/" + tenant.name + " with a larger maxGpus, or ask for fewer"
+                     : std::string("wait for the tenant's jobs to end")};
 }
 
 Error unknown_tenant(const std::string& name) {
@@ -42,6 +49,13 @@ std::optional<Error> unknown_priority(const QueueRules& rules, const std::string
                known.empty() ? "the queue's policy names no classes" : "the classes are " + known};
 }
 
+std::optional<Error> over_priority(const QueueRules& rules, const Tenant& tenant, const std::string& name) {
+  if (value_of(rules, name) <= value_of(rules, tenant.max_priority)) return std::nullopt;
+  return Error{ErrorKind::impossible, "jobs.priorityTooHigh",
+               "jobs of tenant " + tenant.name + " may have priority " + tenant.max_priority + " at most, not " + name,
+               "/priority", "an administrator may raise the tenant's maxPriority: PUT /v1/tenants/" + tenant.name};
+}
+
 std::optional<Error> over_min_runtime(const QueueRules& rules, const scheduler::JobSpec& spec, bool by_member) {
   if (!by_member || !spec.min_runtime_s) return std::nullopt;
   const std::int64_t most_s = rules.policy.least_run_us / 1'000'000;
@@ -52,22 +66,24 @@ std::optional<Error> over_min_runtime(const QueueRules& rules, const scheduler::
       "/minRuntime", "ask an operator for more"};
 }
 
-std::optional<Error> never_in_quota(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus) {
+std::optional<std::uint64_t> most_in_quota(const ClusterState& state, const Tenant& tenant) {
   if (!tenant.quota_gpus) return std::nullopt;
-  std::uint64_t most = *tenant.quota_gpus;
-  if (!tenant.cohort.empty()) {
-    std::uint64_t lent = 0;
-    for (const auto& [name, other] : *state.tenants) {
-      if (name == tenant.name || other.cohort != tenant.cohort) continue;
-      lent = saturating_sum(lent, other.quota_gpus.value_or(0));
-    }
-    most = saturating_sum(most, std::min(lent, tenant.borrow_gpus.value_or(UINT64_MAX)));
+  if (tenant.cohort.empty()) return tenant.quota_gpus;
+  std::uint64_t lent = 0;
+  for (const auto& [name, other] : *state.tenants) {
+    if (name == tenant.name || other.cohort != tenant.cohort) continue;
+    lent = saturating_sum(lent, other.quota_gpus.value_or(0));
   }
-  if (gpus <= most) return std::nullopt;
+  return saturating_sum(*tenant.quota_gpus, std::min(lent, tenant.borrow_gpus.value_or(UINT64_MAX)));
+}
+
+std::optional<Error> never_in_quota(const ClusterState& state, const Tenant& tenant, std::uint64_t gpus) {
+  const auto most = most_in_quota(state, tenant);
+  if (!most || gpus <= *most) return std::nullopt;
   return Error{ErrorKind::impossible,
                "tenants.quotaTooSmall",
                "the job needs " + std::to_string(gpus) + " GPUs, and tenant " + tenant.name +
-                   " can never hold more than " + std::to_string(most) + ": its quota is " +
+                   " can never hold more than " + std::to_string(*most) + ": its quota is " +
                    std::to_string(*tenant.quota_gpus) +
                    (tenant.cohort.empty() ? "" : ", the rest would be borrowed from cohort " + tenant.cohort),
                {},

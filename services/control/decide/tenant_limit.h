@@ -18,9 +18,15 @@ std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& ten
 Error unknown_tenant(const std::string& name);
 std::optional<Error> unknown_priority(const QueueRules& rules, const std::string& name);
 
+// The error ("jobs.priorityTooHigh", impossible) if the tenant's jobs may not have that class: Tenant::max_priority.
+std::optional<Error> over_priority(const QueueRules& rules, const Tenant& tenant, const std::string& name);
+
 // The error ("jobs.minRuntimeTooLong", impossible) if a member asks to be kept from eviction for longer than the queue's
 // policy does: that is for operators.
 std::optional<Error> over_min_runtime(const QueueRules& rules, const scheduler::JobSpec& spec, bool by_member);
+
+// The most GPUs that the tenant's quota can ever hold, with all that its cohort could lend it; none: it has no quota.
+std::optional<std::uint64_t> most_in_quota(const ClusterState& state, const Tenant& tenant);
 
 // The error ("tenants.quotaTooSmall", impossible) if the tenant's quota, with all that its cohort could lend it, can
 // never hold `gpus`. None: it can, or the tenant has no quota.

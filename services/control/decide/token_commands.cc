@@ -8,9 +8,11 @@ namespace railweave::control {
 
 DecisionResult decide_command(const DecisionInput& in, const IssueToken& command) {
   const AccessToken& token = command.token;
-  if (in.state.access_tokens->size() >= AccessToken::kMaxTokens) {
-    return refuse(ErrorKind::conflict, "tokens.tooMany",
-                  "there are " + std::to_string(AccessToken::kMaxTokens) + " tokens", "revoke those that are not used");
+  const std::size_t most =
+      AccessToken::kMaxTokens - (token.role == Role::administrator ? 0 : AccessToken::kForAdministrators);
+  if (in.state.access_tokens->size() >= most) {
+    return refuse(ErrorKind::conflict, "tokens.tooMany", "there are " + std::to_string(most) + " tokens",
+                  "revoke those that are not used");
   }
   if (in.state.access_tokens->contains(token.id)) {
     return refuse(ErrorKind::conflict, "tokens.idInUse", "there is a token " + token.id, "try again");

@@ -31,7 +31,7 @@ class Import {
     for (auto& event : lost_) add(std::move(event));
     note_nodes();
     note_reservations();
-    if (!command_.as_cabled) {
+    if (!command_.as_cabled && !command_.as_found) {
       note_drains();
       note_exchanged_cables();
     }
@@ -45,6 +45,7 @@ class Import {
       keep_link_states();
       for (auto& event : moved_drains(in_.state, working_)) add(std::move(event));
     }
+    if (command_.as_found) follow_what_was_found(*command_.as_found);
     check_jobs();
     return Decision{std::move(events_), {}, false};
   }
@@ -53,6 +54,14 @@ class Import {
   void add(EventBody body) {
     apply(working_, Event{working_.seq + 1, working_.term, in_.now_us, {}, body});
     events_.push_back(std::move(body));
+  }
+  void follow_what_was_found(const AcceptTopology::AsFound& found) {
+    for (const auto& change : found.changes) {
+      if (differences_.size() + found.changes.size() <= TopologyDiffers::kMaxEvents) add(change);
+    }
+    keep_link_states();
+    for (auto& event : drains_of_exchanged(in_.state, working_, found.exchanged)) add(std::move(event));
+    for (auto& event : moved_drains(in_.state, working_)) add(std::move(event));
   }
   void differs(std::string kind, std::string id, std::string text) {
     if (differences_.size() < TopologyDiffers::kMaxEvents) {
@@ -92,7 +101,7 @@ class Import {
         why += ", and there is no repair: " + plan.error().message;
       }
       if (lost_.size() < 5) names_ += (names_.empty() ? "" : ", ") + to_string(job->id);
-      lost_.emplace_back(JobEnded{job->id, JobState::lost, std::move(why)});
+      lost_.emplace_back(JobEnded{job->id, JobState::lost, Message("job.lost", {std::move(why)})});
     }
   }
 
@@ -151,13 +160,13 @@ class Import {
     };
     for (const auto link : before.links()) {
       const auto state = in_.state.view.state(link);
-      if (state == fabric::LinkState::up) continue;
+      if (state == fabric::LinkState::up && in_.state.view.rate_seen(link).value() == 0) continue;
       const auto port = before.is_switch_port(before.a(link)) ? before.a(link) : before.b(link);
       const auto subnet = before.subnet(port);
       std::string name = before.link_text(link);
       if (!working_.topology().find_link(name)) continue;
       const auto of = by_subnet.try_emplace(subnet ? std::string(before.name(subnet)) : std::string()).first;
-      of->second.links.push_back({std::move(name), state});
+      of->second.links.push_back({.link = std::move(name), .state = state, .rate = in_.state.view.rate_seen(link)});
       if (of->second.links.size() == LinksChanged::kMaxLinks) tell(of->first, of->second);
     }
     for (auto& [subnet, changed] : by_subnet) tell(subnet, changed);
@@ -209,7 +218,8 @@ class Import {
         }
       }
       if (job->damage.empty()) {
-        add(JobDamaged{job->id, why + "; railweave jobs repair " + to_string(job->id) + " moves its ranks"});
+        add(JobDamaged{job->id, Message("job.damaged",
+                                        {why + "; railweave jobs repair " + to_string(job->id) + " moves its ranks"})});
       }
     }
   }

@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "fabric/base/fair_share.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
 
@@ -14,7 +18,45 @@ void clear_alarm(const ClusterState& state, const std::string& webhook, std::vec
   if (state.alarms->contains(alarm_of(webhook))) events.emplace_back(AlarmCleared{alarm_of(webhook)});
 }
 
+// A tenant's webhooks have a share of what all tenants' may be, whoever sets them.
+std::optional<Rejection> no_room(const WebhookTable& webhooks, const std::string& tenant) {
+  if (webhooks.size() >= kMaxWebhooks) {
+    return Rejection{{ErrorKind::busy,
+                      "webhooks.tooMany",
+                      "there are " + std::to_string(kMaxWebhooks) + " webhooks already",
+                      {},
+                      "remove one that is not used"},
+                     nullptr};
+  }
+  if (tenant.empty()) return std::nullopt;
+  std::size_t own = 0, of_tenants = 0;
+  for (const auto& [name, webhook] : webhooks) {
+    own += webhook.tenant == tenant ? 1 : 0;
+    of_tenants += webhook.tenant.empty() ? 0 : 1;
+  }
+  const std::size_t others = webhooks.size() - of_tenants;
+  const std::size_t limit = kMaxWebhooks - std::max(others, kWebhooksOfOperators);
+  if (within_fair_share(own, of_tenants, limit)) return std::nullopt;
+  return Rejection{
+      {ErrorKind::busy,
+       "webhooks.tooMany",
+       "tenant " + tenant + " has " + std::to_string(own) + " webhooks already, no fewer than are left to all others",
+       {},
+       "remove one that is not used"},
+      nullptr};
+}
+
 }  // namespace
+
+std::vector<EventBody> remove_webhooks(const ClusterState& state, const std::string& tenant) {
+  std::vector<EventBody> events;
+  for (const auto& [name, webhook] : *state.webhooks) {
+    if (webhook.tenant != tenant) continue;
+    events.emplace_back(WebhookRemoved{name});
+    clear_alarm(state, name, events);
+  }
+  return events;
+}
 
 DecisionResult decide_command(const DecisionInput& in, const PutWebhook& command) {
   const ClusterState& state = in.state;
@@ -28,9 +70,11 @@ DecisionResult decide_command(const DecisionInput& in, const PutWebhook& command
   if (command.if_version && *command.if_version != version) {
     return refuse_version("the webhook", *command.if_version, version);
   }
-  if (!exists && state.webhooks->size() >= kMaxWebhooks) {
-    return refuse(ErrorKind::busy, "webhooks.tooMany",
-                  "there are " + std::to_string(kMaxWebhooks) + " webhooks already", "remove one that is not used");
+  if (!exists || present->second.tenant != command.webhook.tenant) {
+    if (auto full = no_room(*state.webhooks, command.webhook.tenant);
+        full && !(exists && command.webhook.tenant.empty())) {
+      return std::unexpected(std::move(*full));
+    }
   }
   if (!command.webhook.tenant.empty() && !state.tenants->contains(command.webhook.tenant)) {
     return refuse(ErrorKind::invalid, "tenants.unknown", "there is no tenant '" + command.webhook.tenant + "'");

@@ -6,6 +6,15 @@
 #include "services/control/events/event.h"
 
 namespace railweave::control {
+namespace {
+
+void unmute(ClusterState& state, const std::string& id) {
+  auto mutes = std::make_shared<MuteTable>(*state.mutes);
+  mutes->erase(id);
+  state.mutes = std::move(mutes);
+}
+
+}  // namespace
 
 void apply_change(ClusterState& state, const AlarmRaised& body, const Event& event) {
   auto alarms = std::make_shared<AlarmTable>(*state.alarms);
@@ -24,6 +33,7 @@ void apply_change(ClusterState& state, const AlarmRaised& body, const Event& eve
     }
   }
   std::string id = alarm.id();
+  if (const AlarmMute* mute = state.mute(id); mute != nullptr && alarm.severity > mute->severity) unmute(state, id);
   alarms->insert_or_assign(std::move(id), std::move(alarm));
   state.alarms = std::move(alarms);
 }
@@ -44,6 +54,20 @@ void apply_change(ClusterState& state, const AlarmAcknowledged& body, const Even
   alarm.acknowledged_note = body.acknowledged ? body.note : "";
   alarm.version = event.seq;
   state.alarms = std::move(alarms);
+}
+
+void apply_change(ClusterState& state, const AlarmMuted& body, const Event& event) {
+  const auto present = state.alarms->find(body.id);
+  if (present != state.alarms->end()) {
+    auto alarms = std::make_shared<AlarmTable>(*state.alarms);
+    alarms->at(body.id).version = event.seq;
+    state.alarms = std::move(alarms);
+  }
+  if (body.until_us == 0) return unmute(state, body.id);
+  const auto severity = present == state.alarms->end() ? AlarmSeverity::warning : state.alarms->at(body.id).severity;
+  auto mutes = std::make_shared<MuteTable>(*state.mutes);
+  mutes->insert_or_assign(body.id, AlarmMute{event.actor, body.note, severity, event.time_us, body.until_us});
+  state.mutes = std::move(mutes);
 }
 
 }  // namespace railweave::control

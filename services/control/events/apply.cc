@@ -1,118 +1,62 @@
 #include "services/control/events/apply.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "fabric/base/check.h"
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/placement/score/summary.h"
+#include "services/control/events/changed_table.h"
+#include "services/control/events/topology_change.h"
 #include "services/control/state/service_levels.h"
 
 namespace railweave::control {
 namespace {
 
-template <class T, class Change>
-void change(std::shared_ptr<const T>& table, Change apply_change) {
-  auto changed = std::make_shared<T>(*table);
-  apply_change(*changed);
-  table = std::move(changed);
+// The oldest of whoever has most, so that no tenant's jobs go because another one has many.
+std::set<JobId> ended_to_drop(const ClusterState& state, std::size_t count) {
+  std::map<std::string_view, std::deque<JobId>> of_tenants;
+  for (const JobId id : *state.ended) of_tenants[state.jobs.find(id)->spec.tenant].push_back(id);
+  std::set<JobId> dropped;
+  while (dropped.size() < count) {
+    auto& most =
+        std::ranges::max_element(of_tenants, {}, [](const auto& entry) { return entry.second.size(); })->second;
+    dropped.insert(most.front());
+    most.pop_front();
+  }
+  return dropped;
 }
 
 void drop_oldest_ended(ClusterState& state, std::int64_t now_us) {
+  constexpr std::size_t kAtOnce = 64;  // tenants' jobs are counted once for 64 that go
   if (state.ended->size() <= ClusterState::kMaxEndedJobs) return;
-  change(state.ended, [&](auto& ended) {
-    const JobPtr oldest = state.jobs.find(ended.front());
-    if (!oldest->idempotency_key.empty()) state.idempotency.drop_job(oldest->idempotency_key, now_us);
-    state.jobs.erase(oldest->id);
-    ended.pop_front();
-  });
+  const auto dropped = ended_to_drop(state, kAtOnce);
+  for (const JobId id : dropped) {
+    const JobPtr job = state.jobs.find(id);
+    if (!job->idempotency_key.empty()) state.idempotency.drop_job({job->key_owner, job->idempotency_key}, now_us);
+    state.jobs.erase(id);
+  }
+  change(state.ended, [&](auto& ended) { std::erase_if(ended, [&](JobId id) { return dropped.contains(id); }); });
 }
 
 struct Apply {
   ClusterState& state;
   const Event& event;
 
-  void operator()(const TopologyAccepted& body) const {
-    const fabric::TopologyPtr before = state.accepted.topology;
-    const auto keys_before = state.host_keys;
-    std::shared_ptr<const AcceptedTopology> intended;
-    if (!body.as_cabled.empty()) {
-      intended =
-          state.accepted.intended ? state.accepted.intended : std::make_shared<const AcceptedTopology>(state.accepted);
-      if (intended->digest == body.digest) intended.reset();
-    }
-    state.accepted = {before, body.digest, body.source, event.seq, std::move(intended)};
-    rename_drains(body.renamed);
-    state.set_topology(body.topology);
-    state.view_version = event.seq;
-    // Jobs keep their nodes and GPUs; decide() has moved or ended the jobs that the new fabric cannot hold.
-    std::vector<JobPtr> moved;
-    state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-      auto renamed = std::make_shared<Job>(*job);
-      if (job->holds_gpus()) {
-        const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank, body.renamed);
-        RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");
-        renamed->placement.gpu_of_rank = *gpus;
-        // Idle GPUs that the new fabric lacks are dropped: no rank runs there.
-        renamed->placement.idle_gpus.clear();
-        for (const auto gpu : job->placement.idle_gpus) {
-          if (const auto idle = map_gpus(*before, *body.topology, {gpu}, body.renamed))
-            renamed->placement.idle_gpus.push_back(idle->front());
-        }
-        std::ranges::sort(renamed->placement.idle_gpus);
-        scheduler::summarize(state.placement_fabric->as_cabled(), job->spec.parallelism, renamed->placement);
-        renamed->nodes = node_names(*body.topology, renamed->placement.gpu_of_rank);
-      } else {
-        renamed->placement.gpu_of_rank.clear();
-        renamed->placement.idle_gpus.clear();
-      }
-      moved.push_back(std::move(renamed));
-      return true;
-    });
-    for (const auto& job : moved) {
-      state.jobs.put(job);
-      if (job->holds_gpus()) state.hold_gpus(*job, true);
-    }
-    keep_indices(*before, keys_before);
-    change(state.reservations, [&](auto& reservations) {
-      for (auto& [name, reservation] : reservations) {
-        std::vector<fabric::GpuId> kept;  // GPUs that the new fabric still has
-        for (const auto gpu : reservation.window.gpus) {
-          if (const auto mapped = map_gpus(*before, *body.topology, {gpu}, body.renamed))
-            kept.push_back(mapped->front());
-        }
-        std::ranges::sort(kept);
-        reservation.window.gpus = std::move(kept);
-        for (auto& node : reservation.drained) node = fabric::name_after(body.renamed, node);
-        std::erase(reservation.drained, "");
-      }
-    });
-    state.queue_version = event.seq;
-  }
-
-  // Drains follow the nodes that they are of.
-  void rename_drains(const fabric::RenamedHosts& renamed) const {
-    if (renamed.empty() || state.drains->empty()) return;
-    change(state.drains, [&](auto& drains) {
-      DrainTable kept;
-      for (const auto& [target, drain] : drains) {
-        const auto now = renamed_target(target, renamed);
-        if (!now) continue;
-        Drain moved = drain;
-        moved.target = *now;
-        if (*now != target) moved.version = event.seq;
-        kept.insert_or_assign(*now, std::move(moved));
-      }
-      drains = std::move(kept);
-    });
-  }
-
+  void operator()(const TopologyAccepted& body) const { apply_topology(state, body, event); }
   void operator()(const TopologyDiffers&) const {}
 
   void operator()(const TenantPut& body) const {
     change(state.tenants, [&](auto& tenants) {
       Tenant tenant = body.tenant;
       tenant.version = event.seq;
+      const auto before = tenants.find(tenant.name);
+      tenant.created = before == tenants.end() ? event.seq : before->second.created;
+      tenant.first_job = before == tenants.end() ? state.jobs.next_id().number() : before->second.first_job;
       tenants.insert_or_assign(tenant.name, std::move(tenant));
     });
     state.queue_version = event.seq;
@@ -120,6 +64,13 @@ struct Apply {
 
   void operator()(const TenantRemoved& body) const {
     change(state.tenants, [&](auto& tenants) { tenants.erase(body.name); });
+    auto used = std::make_shared<scheduler::FairShare>(*state.used);
+    used->forget(body.name);
+    state.used = std::move(used);
+    // Stores of earlier versions have webhooks that outlived their tenant.
+    change(state.webhooks, [&](auto& webhooks) {
+      std::erase_if(webhooks, [&](const auto& entry) { return entry.second.tenant == body.name; });
+    });
   }
 
   void operator()(const TokenIssued& body) const {
@@ -172,6 +123,7 @@ struct Apply {
   void operator()(const JobWaits& body) const {
     change_job(body.id, [&](Job& job) {
       job.waits = body.code;
+      if (body.place_until_us != 0) job.queue.place_until_us = body.place_until_us;
       job.note({event.time_us, event.seq, JobState::queued, body.text, event.actor});
     });
   }
@@ -190,9 +142,15 @@ struct Apply {
     state.queue_version = event.seq;
   }
 
-  void operator()(const JobAccepted& body) const { enter(body.id, LaunchPhase::accepted, "accepted by its launcher"); }
+  void operator()(const JobAccepted& body) const {
+    enter(body.id, LaunchPhase::accepted, Message("launch.accepted", {"accepted by its launcher"}));
+    ;
+  }
 
-  void operator()(const JobRunning& body) const { enter(body.id, LaunchPhase::running, "its processes run"); }
+  void operator()(const JobRunning& body) const {
+    enter(body.id, LaunchPhase::running, Message("launch.running", {"its processes run"}));
+    ;
+  }
 
   void operator()(const JobReleasing& body) const {
     change_job(body.id, [&](Job& job) {
@@ -218,7 +176,8 @@ struct Apply {
     change_job(body.id, [&](Job& job) {
       job.launch->overdue = true;
       job.launch->deadline_us = 0;
-      job.note({event.time_us, event.seq, JobState::placed, "its GPUs are not free in time", event.actor});
+      job.note({event.time_us, event.seq, JobState::placed,
+                Message("launch.overdue", {"its GPUs are not free in time"}), event.actor});
     });
     state.queue_version = event.seq;
   }
@@ -233,6 +192,7 @@ struct Apply {
       job.nodes = node_names(state.topology(), body.gpu_of_rank);
       job.damage.clear();
       job.damaged_us = 0;
+      job.lost.clear();
       state.move_gpus(from, job);
       job.note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     });
@@ -242,13 +202,17 @@ struct Apply {
   void operator()(const JobDamaged& body) const {
     change_job(body.id, [&](Job& job) {
       job.damage = body.damage;
+      for (const auto& gpu : body.lost) {
+        if (std::ranges::find(job.lost, gpu) == job.lost.end()) job.lost.push_back(gpu);
+      }
       if (body.damage.empty()) {
         job.damaged_us = 0;
+        job.lost.clear();
       } else if (job.damaged_us == 0) {
         job.damaged_us = event.time_us;
       }
-      job.note({event.time_us, event.seq, JobState::placed, body.damage.empty() ? "all its GPUs are back" : body.damage,
-                event.actor});
+      job.note({event.time_us, event.seq, JobState::placed,
+                body.damage.empty() ? Message("job.whole", {"all its GPUs are back"}) : body.damage, event.actor});
     });
   }
 
@@ -306,6 +270,7 @@ struct Apply {
     job->waits.clear();
     job->damage.clear();
     job->damaged_us = 0;
+    job->lost.clear();
     job->state = body.state;
     if (job->launch) job->launch->deadline_us = 0;
     job->ended_us = event.time_us;
@@ -326,6 +291,7 @@ struct Apply {
                                                  body.forced, event.time_us, event.time_us, event.seq, body.follows});
     });
     state.mark(body.target, true);
+    state.refresh_cut_off();
     state.view_version = state.queue_version = event.seq;
   }
 
@@ -341,6 +307,7 @@ struct Apply {
   void operator()(const DrainCleared& body) const {
     change(state.drains, [&](auto& drains) { drains.erase(body.target); });
     state.mark(body.target, false);
+    state.refresh_cut_off();
     state.view_version = state.queue_version = event.seq;
   }
 
@@ -352,16 +319,17 @@ struct Apply {
   void operator()(const LinksChanged& body) const {
     for (const auto& report : body.links) {
       if (const auto link = state.topology().find_link(report.link)) {
-        state.set_link(link, report.state);
+        state.set_link(link, report.state, report.rate);
       } else if (const auto far = fabric::find_site_link(state.topology(), report.link)) {
         state.view.set_state(far, report.state, report.links_up);
       }
     }
     state.rejoin_sites();
+    state.refresh_cut_off();
     state.view_version = state.queue_version = event.seq;
   }
 
-  void enter(JobId id, LaunchPhase phase, const char* text) const {
+  void enter(JobId id, LaunchPhase phase, const Message& text) const {
     change_job(id, [&](Job& job) {
       job.launch->enter(phase, event.time_us);
       job.note({event.time_us, event.seq, JobState::placed, text, event.actor});
@@ -376,16 +344,18 @@ struct Apply {
     state.note_relabelled(job.id, job.earlier_levels != 0);
   }
 
-  void queue_again(Job& job, const std::string& reason) const {
+  void queue_again(Job& job, const Message& reason) const {
     release_gpus(job);
     job.placement = {};
     job.nodes.clear();
     job.guarantee.reset();
     job.state = JobState::queued;
+    job.queue.place_until_us = 0;
     job.started_us = job.saved_us = 0;
     job.earlier_levels = 0;
     job.damage.clear();
     job.damaged_us = 0;
+    job.lost.clear();
     if (job.launch) job.launch->deadline_us = 0;
     job.note({event.time_us, event.seq, JobState::queued, reason, event.actor});
   }
@@ -400,20 +370,6 @@ struct Apply {
     state.jobs.put(std::move(job));
   }
 
-  // Hosts keep their indices by name.
-  void keep_indices(const fabric::Topology& before, const ChunkedVector<HostKeys>& keys_before) const {
-    for (std::size_t i = 0; i < keys_before.size(); ++i) {
-      if (keys_before[i].empty()) continue;
-      const auto host = state.topology().find_host(before.name(before.hosts()[i]));
-      if (!host || state.allocations[host.index()].used == 0) continue;
-      std::vector<std::uint16_t> pkeys;
-      for (const auto& slot : keys_before[i].slots) pkeys.push_back(slot.pkey);
-      HostKeys& keys = state.host_keys.write(host.index());
-      keys.arrange(pkeys);
-      keys.limited = keys_before[i].limited;
-    }
-  }
-
   // Frees the job's GPUs and charges the time it held them to its tenant.
   void release_gpus(const Job& job) const {
     state.hold_gpus(job, false);
@@ -425,7 +381,17 @@ struct Apply {
   void operator()(const PortLimitsRead& body) const {
     change(state.port_limits, [&](auto& limits) { limits.insert_or_assign(body.subnet, body.limits); });
   }
+  // Placements, damage and guarantees are judged again by the tables that are in force now.
+  void operator()(const SubnetTablesReported& body) const {
+    change(state.subnet_tables, [&](auto& tables) {
+      SubnetTables& now = tables[body.subnet] = body.tables;
+      now.since_us = event.time_us;
+      now.version = event.seq;
+    });
+    state.queue_version = event.seq;
+  }
   void operator()(const QosProgrammed&) const {}
+  void operator()(const LinkReleased&) const {}      // flaps are counted by the live subnet, and no part of the state
   void operator()(const RoutesProgrammed&) const {}  // what switches hold is observed, not part of the state
 
   void operator()(const ContractPut& body) const {
@@ -452,6 +418,11 @@ struct Apply {
       if (service_level_bit(*state.qos_classes, job->guarantee) == had) continue;
       auto relabelled = std::make_shared<Job>(*job);
       keep_level(*relabelled, had);
+      relabelled->version = event.seq;
+      relabelled->note({event.time_us, event.seq, job->state,
+                        Message("guarantee.remarked", {"other classes: its ranks have to start again to send in " +
+                                                       job->guarantee->qos_class}),
+                        event.actor});
       state.jobs.put(std::move(relabelled));
     }
   }
@@ -464,13 +435,18 @@ struct Apply {
     keep_level(*job, service_level_bit(*state.qos_classes, before->guarantee));
     if (job->guarantee && job->guarantee->admitted_seq == 0) job->guarantee->admitted_seq = event.seq;
     if (body.change == GuaranteeChange::at_risk) {
-      job->note({event.time_us, event.seq, job->state, "guarantee at risk: " + body.guarantee->reason, event.actor});
+      job->note({event.time_us, event.seq, job->state,
+                 ("guarantee at risk: " + body.guarantee->reason).with_code("guarantee.atRisk"), event.actor});
     } else if (body.change == GuaranteeChange::restored) {
       job->note({event.time_us, event.seq, job->state,
-                 "guarantee holds again, after " + std::to_string(body.for_us / 1'000'000) + " s", event.actor});
+                 Message("guarantee.restored",
+                         {"guarantee holds again, after " + std::to_string(body.for_us / 1'000'000) + " s"}),
+                 event.actor});
     } else if (body.change == GuaranteeChange::lane_changed) {
       job->note({event.time_us, event.seq, job->state,
-                 "has another lane of its own: " + std::to_string(body.guarantee->lane.value_or(0)), event.actor});
+                 Message("guarantee.laneChanged",
+                         {"has another lane of its own: " + std::to_string(body.guarantee->lane.value_or(0))}),
+                 event.actor});
     }
     job->version = event.seq;
     state.jobs.put(std::move(job));
@@ -485,6 +461,7 @@ void apply(ClusterState& state, const Event& event) {
   std::visit(Apply{state, event}, event.body);
   state.seq = event.seq;
   state.term = event.term;
+  state.time_us = std::max(state.time_us, event.time_us);
 }
 
 }  // namespace railweave::control

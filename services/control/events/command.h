@@ -23,6 +23,7 @@ namespace railweave::control {
 struct SubmitJob {
   scheduler::JobSpec spec;
   std::string idempotency_key;  // "": none; IdempotencyTable says how long it is kept
+  std::string key_owner;        // OwnedKey::owner
   std::string request_digest;   // of the request that came with the key
   bool queue = false;           // wait in the queue if it cannot start now
   std::int64_t not_before_us = 0;
@@ -30,9 +31,19 @@ struct SubmitJob {
   std::optional<AdoptedPlace> adopt = std::nullopt;  // it runs there already
   std::optional<LaunchTerms> launch = std::nullopt;  // its launcher acknowledges each step
 };
-// Each as if alone, in order, in one transaction.
+// A rule between roles of a gang, which are jobs of these names: all of them in one group of the level, or those of
+// different names in different groups.
+struct GangRule {
+  static constexpr std::size_t kMostRules = 32;
+  std::vector<std::string> roles;
+  fabric::LevelKind level = fabric::LevelKind::rack;
+  bool together = true;
+};
+// In order, in one transaction: each as if alone or, a gang, all of them or none.
 struct SubmitJobs {
   std::vector<SubmitJob> items;
+  bool gang = false;
+  std::vector<GangRule> rules = {};
 };
 // Moves ranks from lost GPUs to others; ranks keep their numbers.
 struct RepairJob {
@@ -102,6 +113,7 @@ struct RevokeToken {
 struct PutContract {
   scheduler::Contract terms;
   std::optional<std::uint64_t> if_version;  // 0: only if it does not exist yet
+  bool withdraw = false;                    // running jobs may be left with less than they were guaranteed
 };
 struct RemoveContract {
   std::string tenant;
@@ -110,6 +122,8 @@ struct RemoveContract {
 struct PutQosClasses {
   fabric::QosClasses classes;
   std::optional<std::uint64_t> if_version;
+  // Although what ranks of running jobs mark their packets with would be another class's, or guarantees would not fit.
+  bool force = false;
 };
 struct AcceptTopology {
   fabric::TopologyPtr topology;
@@ -128,6 +142,13 @@ struct AcceptTopology {
     std::vector<TopologyDiffers> cables;  // those that this changes
   };
   std::optional<AsCabled> as_cabled = std::nullopt;
+  // It is the accepted fabric but for devices that were exchanged and hosts that were moved, as a live subnet found them; needs
+  // if_version. Drains and costs follow, and links keep their states.
+  struct AsFound {
+    std::vector<std::pair<Guid, Guid>> exchanged;  // devices: the GUID that is accepted, and the one in its place
+    std::vector<TopologyDiffers> changes;          // one for each device or host
+  };
+  std::optional<AsFound> as_found = std::nullopt;
 };
 
 struct SetSubnetMode {
@@ -135,6 +156,10 @@ struct SetSubnetMode {
   SubnetMode mode = SubnetMode::observe;
   std::string reason;
   std::optional<std::uint64_t> if_version;
+};
+struct RotateSubnetKey {
+  std::string subnet;
+  std::string reason;
 };
 struct SetSubnetSpread {
   std::string subnet;
@@ -153,6 +178,10 @@ struct RequestDrain {
 struct ClearDrain {
   DrainTarget target;
   std::string reason;
+};
+struct ReleaseLink {
+  std::string subnet, link, reason;  // link: by id
+  bool is_flapping = false;          // as the live subnet says, which alone knows
 };
 
 struct SetLinkCosts {
@@ -179,12 +208,25 @@ struct AcknowledgeAlarm {
   bool acknowledged = true;
   std::string note;
 };
+struct MuteAlarm {
+  std::string id;
+  std::int64_t for_us = 0;  // 0: not muted any more
+  std::string note;
+};
 struct ReportProgramming {
   RoutesProgrammed report;
 };
 
 struct ReportPortLimits {
   PortLimitsRead report;
+};
+struct ReportTables {
+  SubnetTablesReported report;
+};
+// Refused where the view has changed since, or something else now speaks against it.
+struct ReportBalance {
+  RoutesRebalanced report;
+  std::uint64_t view_version = 0;
 };
 struct ReportQos {
   QosProgrammed report;
@@ -198,9 +240,10 @@ struct Command {
   std::string actor;
   std::variant<SubmitJob, SubmitJobs, ChangeJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob,
                PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode,
-               SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains, ReportAlarms,
-               AcknowledgeAlarm, ReportProgramming, ReportPortLimits, ReportQos, PutContract, RemoveContract,
-               PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook, RemoveWebhook, ReportWebhook>
+               RotateSubnetKey, SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains,
+               ReportAlarms, AcknowledgeAlarm, MuteAlarm, ReportProgramming, ReportPortLimits, ReportQos, PutContract,
+               RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook, RemoveWebhook,
+               ReportWebhook, ReleaseLink, ReportTables, ReportBalance>
       body;
   RequestOrigin origin = {};
 };

@@ -13,6 +13,7 @@ struct SubjectText {
   std::string operator()(const PutReservation& command) const { return "reservation/" + command.name; }
   std::string operator()(const RemoveReservation& command) const { return "reservation/" + command.name; }
   std::string operator()(const SetSubnetMode& command) const { return "mode/" + command.subnet; }
+  std::string operator()(const RotateSubnetKey& command) const { return "key/" + command.subnet; }
   std::string operator()(const SetSubnetSpread& command) const { return "spread/" + command.subnet; }
   std::string operator()(const PutQosClasses&) const { return "classes"; }
   std::string operator()(const PutQueueRules&) const { return "rules"; }

@@ -1,8 +1,9 @@
 #include "services/control/events/event.h"
 
+#include <algorithm>
+
 #include "fabric/base/rate_text.h"
 #include "fabric/base/text/time_text.h"
-#include "scheduler/queue/cycle/wait_reason.h"
 #include "services/control/state/link_state.h"
 
 namespace railweave::control {
@@ -17,8 +18,12 @@ std::string subject_kind(const DrainTarget& target) {
   return std::string(to_string(target.kind == DrainKind::site_link ? DrainKind::link : target.kind));
 }
 
-std::string job_text(const Job& job) {
-  return to_string(job.id) + (job.spec.name.empty() ? "" : " '" + job.spec.name + "'") + " of " + job.spec.tenant;
+Message named(JobId id) { return {"", {JobPart{id.number()}}}; }
+
+Message named(const Job& job) {
+  return {"",
+          {JobPart{job.id.number(), job.spec.name.empty() ? "" : "'" + job.spec.name + "'"}, " of ",
+           TenantPart{job.spec.tenant}}};
 }
 
 struct MakeHeading {
@@ -66,62 +71,61 @@ struct MakeHeading {
   EventHeading operator()(const JobQueued& event) const {
     const auto& job = *event.job;
     return {"job.queued", "job", to_string(job.id), EventSeverity::info,
-            job_text(job) + " waits for " + counted(scheduler::rank_count(job.spec.parallelism), "GPU")};
+            named(job) + " waits for " + counted(scheduler::rank_count(job.spec.parallelism), "GPU")};
   }
   EventHeading operator()(const JobWaits& event) const {
-    return {"job.waits", "job", to_string(event.id), EventSeverity::info,
-            to_string(event.id) + " waits: " + event.text};
+    return {"job.waits", "job", to_string(event.id), EventSeverity::info, named(event.id) + " waits: " + event.text};
   }
   EventHeading operator()(const JobEvicted& event) const {
     return {"job.evicted", "job", to_string(event.id), EventSeverity::warning,
-            to_string(event.id) + " is queued again, " + event.reason};
+            named(event.id) + " is queued again, " + event.reason};
   }
   EventHeading operator()(const JobAccepted& event) const {
     return {"job.accepted", "job", to_string(event.id), EventSeverity::info,
-            to_string(event.id) + " is accepted by its launcher"};
+            named(event.id) + " is accepted by its launcher"};
   }
   EventHeading operator()(const JobRunning& event) const {
-    return {"job.running", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + " runs"};
+    return {"job.running", "job", to_string(event.id), EventSeverity::info, named(event.id) + " runs"};
   }
   EventHeading operator()(const JobReleasing& event) const {
     const bool evicted = event.becomes == JobState::queued;
     return {"job.releasing", "job", to_string(event.id), evicted ? EventSeverity::warning : EventSeverity::info,
-            to_string(event.id) + ": " + releasing_text(event)};
+            named(event.id) + ": " + releasing_text(event)};
   }
   EventHeading operator()(const JobFreed& event) const {
     return {"job.freed", "job", to_string(event.id), EventSeverity::info,
-            to_string(event.id) + " has left " + counted(event.nodes.size(), "node")};
+            named(event.id) + " has left " + counted(event.nodes.size(), "node")};
   }
   EventHeading operator()(const JobOverdue& event) const {
     return {"job.overdue", "job", to_string(event.id), EventSeverity::error,
-            to_string(event.id) + " has not freed its GPUs in time"};
+            named(event.id) + " has not freed its GPUs in time"};
   }
   EventHeading operator()(const OfferExpired& event) const {
     return {"job.offerExpired", "job", to_string(event.id), EventSeverity::warning,
-            to_string(event.id) + " is queued again, " + event.reason};
+            named(event.id) + " is queued again, " + event.reason};
   }
   EventHeading operator()(const JobMoved& event) const {
-    return {"job.moved", "job", to_string(event.id), EventSeverity::warning, to_string(event.id) + ": " + event.reason};
+    return {"job.moved", "job", to_string(event.id), EventSeverity::warning, named(event.id) + ": " + event.reason};
   }
   EventHeading operator()(const JobDamaged& event) const {
     const bool whole = event.damage.empty();
-    return {whole ? "job.whole" : "job.damaged", "job", to_string(event.id),
+    return {whole ? EventKind("job.whole") : EventKind("job.damaged"), "job", to_string(event.id),
             whole ? EventSeverity::info : EventSeverity::error,
-            to_string(event.id) + (whole ? " has all its GPUs back" : ": " + event.damage)};
+            named(event.id) + (whole ? Message(" has all its GPUs back") : ": " + event.damage)};
   }
   EventHeading operator()(const JobCheckpointed& event) const {
     return {"job.checkpointed", "job", to_string(event.id), EventSeverity::info,
-            to_string(event.id) + " saved its state at " + whole_second_text(event.saved_us)};
+            named(event.id) + " saved its state at " + whole_second_text(event.saved_us)};
   }
   EventHeading operator()(const JobChanged& event) const {
-    return {"job.changed", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + ": " + event.text};
+    return {"job.changed", "job", to_string(event.id), EventSeverity::info, named(event.id) + ": " + event.text};
   }
   EventHeading operator()(const JobReordered& event) const {
-    return {"job.reordered", "job", to_string(event.id), EventSeverity::info, to_string(event.id) + " " + text(event)};
+    return {"job.reordered", "job", to_string(event.id), EventSeverity::info, named(event.id) + " " + text(event)};
   }
   EventHeading operator()(const JobHeld& event) const {
-    return {event.held ? "job.held" : "job.released", "job", to_string(event.id), EventSeverity::info,
-            to_string(event.id) + " is " + text(event)};
+    return {event.held ? EventKind("job.held") : EventKind("job.released"), "job", to_string(event.id),
+            EventSeverity::info, named(event.id) + " is " + text(event)};
   }
   EventHeading operator()(const WebhookPut& event) const {
     return {"webhook.put", "webhook", event.webhook.name, EventSeverity::info,
@@ -165,21 +169,26 @@ struct MakeHeading {
   EventHeading operator()(const JobPlaced& event) const {
     const auto& job = *event.job;
     return {"job.placed", "job", to_string(job.id), EventSeverity::info,
-            job_text(job) + " placed: " + counted(job.placement.gpu_of_rank.size(), "GPU") + " on " +
+            named(job) + " placed: " + counted(job.placement.gpu_of_rank.size(), "GPU") + " on " +
                 counted(job.nodes.size(), "node") + " within one " +
                 std::string(fabric::to_string(job.placement.level))};
   }
   EventHeading operator()(const JobEnded& event) const {
     return {"job.ended", "job", to_string(event.id),
             event.state == JobState::lost ? EventSeverity::error : EventSeverity::info,
-            to_string(event.id) + " " + std::string(to_string(event.state)) +
-                (event.reason.empty() ? "" : ": " + event.reason)};
+            named(event.id) + " " + std::string(to_string(event.state)) +
+                (event.reason.empty() ? Message() : ": " + event.reason)};
   }
   EventHeading operator()(const SubnetModeSet& event) const {
     return {
         "subnet.modeSet", "subnet", event.subnet,
         event.mode == SubnetMode::observe ? EventSeverity::info : EventSeverity::warning,
         "subnet " + event.subnet + " is in " + std::string(to_string(event.mode)) + " mode" + because(event.reason)};
+  }
+  EventHeading operator()(const SubnetKeyRotated& event) const {
+    return {"subnet.keyRotated", "subnet", event.subnet, EventSeverity::info,
+            "ports of subnet " + event.subnet + " get management keys of generation " +
+                std::to_string(event.generation) + because(event.reason)};
   }
   EventHeading operator()(const SubnetSpreadSet& event) const {
     using fabric::PathSpread;
@@ -195,14 +204,26 @@ struct MakeHeading {
   }
   EventHeading operator()(const DrainAdvanced& event) const {
     const bool done = event.state == DrainState::drained;
-    return {done ? "drain.completed" : "drain.advanced", subject_kind(event.target), event.target.id,
-            EventSeverity::info,
+    return {done ? EventKind("drain.completed") : EventKind("drain.advanced"), subject_kind(event.target),
+            event.target.id, EventSeverity::info,
             to_string(event.target) +
                 (done ? " is drained: safe to unplug" : ": drain is " + std::string(to_string(event.state)))};
   }
   EventHeading operator()(const DrainCleared& event) const {
     return {"drain.cleared", subject_kind(event.target), event.target.id, EventSeverity::info,
             to_string(event.target) + " is back in use" + because(event.reason)};
+  }
+  EventHeading operator()(const LinkReleased& event) const {
+    return {"link.released", "link", event.link, EventSeverity::info,
+            "link " + event.link + " is used again: what it did is forgotten" + because(event.reason)};
+  }
+  EventHeading operator()(const RoutesRebalanced& event) const {
+    const std::size_t out = event.links.size() + event.switches.size();
+    return {"route.rebalanced", "subnet", event.subnet, EventSeverity::info,
+            out == 0 ? "routes of subnet " + event.subnet + " are spread as cabled again"
+                     : "routes of subnet " + event.subnet +
+                           " are spread again over the links that are left: " + std::to_string(event.fullest) +
+                           " instead of " + std::to_string(event.fullest_before) + " pairs on the fullest"};
   }
   EventHeading operator()(const LinkCostsSet& event) const {
     return {
@@ -215,20 +236,24 @@ struct MakeHeading {
     std::size_t down = 0;
     for (const auto& link : event.links) down += link.state == fabric::LinkState::down ? 1 : 0;
     const std::size_t back = event.links.size() - down;
+    const auto slower = static_cast<std::size_t>(
+        std::ranges::count_if(event.links, [](const LinkReport& link) { return link.rate.value() > 0; }));
     std::string text;
     if (event.links.size() == 1) {
       const auto& link = event.links.front();
       text = "link " + link.link + " is " + std::string(to_string(link.state)) +
              (link.links_up == 0 ? "" : ", " + std::to_string(link.links_up) + " of its parallel links up") +
+             (link.rate.value() == 0 ? "" : ": it runs at " + rate_text(link.rate)) +
              (link.damped ? ": it flaps and is held down until it is calm" : "") + because(event.reason);
     } else {
       text = std::to_string(event.links.size()) + " links of " + event.subnet + " changed: " + std::to_string(down) +
-             " down, " + std::to_string(back) + " up or degraded";
+             " down, " + std::to_string(back) + " up or degraded" +
+             (slower == 0 ? "" : ", " + std::to_string(slower) + " of them slower than accepted");
     }
     const bool one = event.links.size() == 1;
-    return {back == 0 ? "link.down" : (down == 0 ? "link.up" : "link.changed"), one ? "link" : "subnet",
-            one ? event.links.front().link : event.subnet, down == 0 ? EventSeverity::info : EventSeverity::warning,
-            text};
+    return {back == 0 ? EventKind("link.down") : (down == 0 ? EventKind("link.up") : EventKind("link.changed")),
+            one ? "link" : "subnet", one ? event.links.front().link : event.subnet,
+            down == 0 && slower == 0 ? EventSeverity::info : EventSeverity::warning, text};
   }
   EventHeading operator()(const AlarmRaised& event) const {
     return {"alarm.raised", event.alarm.subject_kind, event.alarm.subject_id,
@@ -246,6 +271,14 @@ struct MakeHeading {
     return {"alarm.reopened", "alarm", event.id, EventSeverity::info,
             event.id + " is not acknowledged any more" + note};
   }
+  EventHeading operator()(const AlarmMuted& event) const {
+    const std::string note = event.note.empty() ? "" : ": " + event.note;
+    if (event.until_us != 0) {
+      return {"alarm.muted", "alarm", event.id, EventSeverity::info,
+              event.id + " is muted until " + whole_second_text(event.until_us) + note};
+    }
+    return {"alarm.unmuted", "alarm", event.id, EventSeverity::info, event.id + " is not muted any more" + note};
+  }
   EventHeading operator()(const QosProgrammed& event) const {
     const std::string what =
         std::to_string(event.classes) + " classes and " + std::to_string(event.partitions) + " partitions: ";
@@ -262,6 +295,21 @@ struct MakeHeading {
             "ports have " + std::to_string(event.limits.data_lanes) + " data lanes, " +
                 std::to_string(event.limits.arbitration_entries) + " arbitration entries and an MTU of " +
                 std::to_string(event.limits.mtu_bytes) + " bytes"};
+  }
+  EventHeading operator()(const SubnetTablesReported& event) const {
+    const SubnetTables& tables = event.tables;
+    const auto heading = [&](EventSeverity severity, std::string text) {
+      return EventHeading{"route.inForce", "subnet", event.subnet, severity, std::move(text)};
+    };
+    switch (tables.source) {
+      case TablesSource::wanted:
+        return heading(EventSeverity::info, "the tables in force are those that Railweave computes, as read back");
+      case TablesSource::seen:
+        return heading(EventSeverity::info, "the tables in force are those that its switches hold: " + tables.reason);
+      case TablesSource::unknown:
+        break;
+    }
+    return heading(EventSeverity::warning, "which tables are in force is not known: " + tables.reason);
   }
   EventHeading operator()(const RoutesProgrammed& event) const {
     return {"route.programmed", "subnet", event.subnet,
@@ -287,12 +335,13 @@ struct MakeHeading {
   EventHeading operator()(const QosClassesPut& event) const {
     std::string names;
     for (const auto& one : event.classes) names += (names.empty() ? "" : ", ") + one.name;
-    return {"qosClasses.put", "qosClasses", "cluster", EventSeverity::info,
-            std::to_string(event.classes.size()) + " traffic classes: " + names};
+    return {"qosClasses.put", "qosClasses", "cluster", event.forced ? EventSeverity::warning : EventSeverity::info,
+            std::to_string(event.classes.size()) + " traffic classes: " + names +
+                (event.forced ? "; forced, although running jobs depend on those before" : "")};
   }
   EventHeading operator()(const GuaranteeChanged& event) const {
     const std::string id = to_string(event.job);
-    const std::string whose = "guarantee of " + id + " (" + event.tenant + ")";
+    const Message whose("", {"guarantee of ", JobPart{event.job.number()}, " (", TenantPart{event.tenant}, ")"});
     switch (event.change) {
       case GuaranteeChange::at_risk:
         return {"guarantee.atRisk", "job", id, EventSeverity::error,
@@ -328,18 +377,26 @@ struct MakeHeading {
 
 }  // namespace
 
-std::string releasing_text(const JobReleasing& event) {
-  const std::string because = event.reason.empty() ? "" : ": " + event.reason;
+Message releasing_text(const JobReleasing& event) {
+  const auto said = [&](std::string_view code, std::string words) {
+    Message message(code, {std::move(words)});
+    if (!event.reason.empty()) message += ": " + event.reason;
+    return message;
+  };
   switch (event.becomes) {
     case JobState::queued:
-      return "makes way" + because;
+      return said("launch.makesWay", "makes way");
     case JobState::completed:
-      return "has completed, its GPUs are not free yet" + because;
+      return said("launch.completed", "has completed, its GPUs are not free yet");
     default:
-      return "is cancelled, its GPUs are not free yet" + because;
+      return said("launch.cancelled", "is cancelled, its GPUs are not free yet");
   }
 }
 
-EventHeading heading(const EventBody& body) { return std::visit(MakeHeading{}, body); }
+EventHeading heading(const EventBody& body) {
+  EventHeading head = std::visit(MakeHeading{}, body);
+  head.summary = head.summary.with_code(head.type);
+  return head;
+}
 
 }  // namespace railweave::control

@@ -14,6 +14,7 @@
 
 #include "fabric/topology/host_match.h"
 #include "services/control/events/alarm_events.h"
+#include "services/control/events/event_kind.h"
 #include "services/control/events/job_changes.h"
 #include "services/control/events/subnet_events.h"
 #include "services/control/events/webhook_events.h"
@@ -58,17 +59,19 @@ struct JobQueued {
 };
 struct JobPlaced {
   JobPtr job;  // GPU ids of the topology accepted at that point; apply() keeps the history of a queued job
-  std::string reason;
+  Message reason;
 };
 struct JobWaits {  // the reason for waiting, when its kind has changed
   JobId id;
-  std::string code, text;  // code: text of a WaitCode
+  std::string code;  // text of a WaitCode
+  Message text;
+  std::int64_t place_until_us = 0;  // QueueTerms::place_until_us from now on; 0: as it was
 };
 struct JobEvicted {  // back to the queue
   JobId id;
   JobId in_favour_of;
   double lost_gpu_s = 0;
-  std::string reason;
+  Message reason;
 };
 // --- of jobs with a launch (state/launch.h); deadlines follow from the event's time
 struct JobAccepted {
@@ -82,9 +85,9 @@ struct JobReleasing {  // it is to end, or to make way; a job that releases alre
   JobState becomes = JobState::queued;  // when its GPUs are free; queued: evicted
   JobId in_favour_of;
   double lost_gpu_s = 0;
-  std::string reason;
+  Message reason;
 };
-std::string releasing_text(const JobReleasing& event);
+Message releasing_text(const JobReleasing& event);
 struct JobFreed {
   JobId id;
   std::vector<std::string> nodes;  // that its processes have left; an event that ends or queues it follows the last
@@ -95,19 +98,20 @@ struct JobOverdue {  // its GPUs are not free, although the deadline is over
 struct OfferExpired {  // back to the queue
   JobId id;
   std::int64_t until_us = 0;  // no other offer before
-  std::string reason;
+  Message reason;
 };
 struct JobMoved {
   JobId id;
   std::vector<fabric::GpuId> gpu_of_rank;  // after the move; ids of the topology accepted at that point
   std::vector<fabric::GpuId> idle_gpus;    // held in addition, after the move
   std::uint64_t ranks = 0;                 // number of ranks that changed their GPU
-  std::string reason;
+  Message reason;
   std::optional<scheduler::Prediction> predicted;  // at the new place; none in events of older versions
 };
 struct JobDamaged {
   JobId id;
-  std::string damage;  // what is lost and what to do; "": nothing is lost any more
+  Message damage;                      // what is lost and what to do; empty: nothing is lost any more
+  std::vector<std::string> lost = {};  // GPUs that are declared lost from now on, as Job::lost; empty: none more
 };
 struct JobCheckpointed {
   JobId id;
@@ -130,7 +134,7 @@ struct ReservationRemoved {
 struct JobEnded {
   JobId id;
   JobState state = JobState::cancelled;
-  std::string reason;
+  Message reason;
 };
 
 struct DrainRequested {
@@ -157,6 +161,7 @@ struct LinkReport {
   fabric::LinkState state = fabric::LinkState::up;
   bool damped = false;         // the link flaps and is held down until it is calm
   std::uint32_t links_up = 0;  // of a degraded link between sites: how many of its parallel links; 0: not known
+  RateMbps rate{};  // that it is seen to run at where that is less than accepted; 0: as accepted, or not known
 };
 struct LinksChanged {
   static constexpr std::size_t kMaxLinks = 5'000;  // per event; more changes make more events
@@ -168,6 +173,11 @@ struct LinksChanged {
 struct PortLimitsRead {
   std::string subnet;
   PortLimits limits;
+};
+// Whose forwarding tables a live subnet has in force has changed.
+struct SubnetTablesReported {
+  std::string subnet;
+  SubnetTables tables;  // without time and version, which are the event's
 };
 // Traffic classes and partitions were written to the ports of a subnet, or offered as files that its OpenSM has to read
 // ("qos.offered": whether it did is not known).
@@ -202,6 +212,7 @@ struct ContractRemoved {
 };
 struct QosClassesPut {
   fabric::QosClasses classes;
+  bool forced = false;  // although marks of running jobs change
 };
 // The guarantee of a placed job changed; none: it is withdrawn.
 struct GuaranteeChanged {
@@ -212,19 +223,18 @@ struct GuaranteeChanged {
   std::int64_t for_us = 0;  // for `restored`: how long it was at risk
 };
 
-using EventBody =
-    std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
-                 JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, JobMoved,
-                 JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan,
-                 ReservationRemoved, SubnetModeSet, SubnetSpreadSet, DrainRequested, DrainAdvanced, DrainCleared,
-                 LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared, AlarmAcknowledged, RoutesProgrammed,
-                 QosProgrammed, PortLimitsRead, ContractPut, ContractRemoved, QosClassesPut, GuaranteeChanged,
-                 TokenIssued, TokenRevoked, LeaderBegan, JobChanged, JobReordered, JobHeld, WebhookPut, WebhookRemoved,
-                 WebhookAdvanced>;
+using EventBody = std::variant<
+    TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted,
+    JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, JobMoved, JobDamaged, JobCheckpointed,
+    JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan, ReservationRemoved, SubnetModeSet, SubnetKeyRotated,
+    SubnetSpreadSet, DrainRequested, DrainAdvanced, DrainCleared, LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared,
+    AlarmAcknowledged, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut, ContractRemoved, QosClassesPut,
+    GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan, JobChanged, JobReordered, JobHeld, WebhookPut,
+    WebhookRemoved, WebhookAdvanced, LinkReleased, SubnetTablesReported, AlarmMuted, RoutesRebalanced>;
 
-// Who asked for a change besides the actor's name, and by which request: for the audit trail alone, no part of the journal.
+// Who asked for a change besides the actor's name, and by which request: for the audit trail, no part of the state.
 struct RequestOrigin {
-  std::string request_id;  // X-Request-Id
+  std::string request_id;  // X-Request-Id; "": the service itself, or the record is of a release that did not keep it
   std::string tenant;      // of a member
   std::string token;       // its id
 };
@@ -235,7 +245,7 @@ struct Event {
   std::int64_t time_us = 0;  // unix, UTC
   std::string actor;
   EventBody body;
-  RequestOrigin origin = {};  // not read back
+  RequestOrigin origin = {};
 };
 
 enum class EventSeverity : std::uint8_t { info, warning, error };
@@ -243,10 +253,10 @@ BOOST_DESCRIBE_ENUM(EventSeverity, info, warning, error)
 
 // How an event is shown to users and filtered by programs.
 struct EventHeading {
-  std::string_view type;  // "job.placed"
+  EventKind type;  // "job.placed"
   std::string subject_kind, subject_id;
   EventSeverity severity = EventSeverity::info;
-  std::string summary;
+  Message summary;  // its code is the type
 };
 EventHeading heading(const EventBody& body);
 

@@ -63,10 +63,19 @@ void EventCatchUp::run() {
 
 bool EventCatchUp::step(Behind& behind) {
   if (behind.watcher->closed()) return true;
-  auto records =
-      journal_.read({.after_seq = behind.after_seq, .limit = kPage, .kinds = {}, .subject_kind = {}, .subject_id = {}});
+  auto records = journal_.read({.after_seq = behind.after_seq,
+                                .limit = kPage,
+                                .kinds = {},
+                                .subject_kind = {},
+                                .subject_id = {},
+                                .with_damaged = true});
   if (!records) {
     behind.watcher->failed("the journal cannot be read: " + records.error().text());
+    return true;
+  }
+  if (behind.after_seq != 0 && !records->empty() && records->front().seq != behind.after_seq + 1) {
+    behind.watcher->failed("the events after " + std::to_string(behind.after_seq) +
+                           " are not kept any more: the oldest is " + std::to_string(records->front().seq));
     return true;
   }
   for (const auto& record : *records) {

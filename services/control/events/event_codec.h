@@ -34,6 +34,10 @@ class EventCodec {
                                                             const ClusterState& /*before*/) const {
     return {};
   }
+  // Of everything in a record, so that it tells it from every other.
+  [[nodiscard]] virtual std::string digest(const db::Record& /*record*/) const { return {}; }
+  // Makes a record name the one before it by that digest; "": it is not known.
+  virtual void link(db::Record& /*record*/, const std::string& /*digest_before*/) const {}
   // `before` is the state that the event will be applied to.
   [[nodiscard]] virtual Result<Event> decode(const db::Record& record, const ClusterState& before,
                                              const BlobReader& blobs) const = 0;

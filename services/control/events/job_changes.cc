@@ -27,7 +27,7 @@ std::vector<JobPtr> queued_with(const ClusterState& state, const Job& one) {
 }
 
 template <class Change>
-void change_and_note(ClusterState& state, JobId id, const Event& event, std::string line, Change change) {
+void change_and_note(ClusterState& state, JobId id, const Event& event, Message line, Change change) {
   const JobPtr before = state.jobs.find(id);
   RAILWEAVE_CHECK(before != nullptr, "the job of an event exists");
   auto job = std::make_shared<Job>(*before);
@@ -78,13 +78,15 @@ void apply_change(ClusterState& state, const JobReordered& body, const Event& ev
   change_and_note(state, body.id, event, text(body), [](Job&) {});
 }
 
-std::string text(const JobReordered& change) {
-  return "goes " + std::string(change.before ? "before " : "after ") + to_string(change.beside) +
-         (change.reason.empty() ? "" : ": " + change.reason);
+Message text(const JobReordered& change) {
+  return {"job.reordered",
+          {change.before ? "goes before " : "goes after ", JobPart{change.beside.number()},
+           change.reason.empty() ? "" : ": " + change.reason}};
 }
 
-std::string text(const JobHeld& change) {
-  return std::string(change.held ? "held" : "released") + (change.reason.empty() ? "" : ": " + change.reason);
+Message text(const JobHeld& change) {
+  return {change.held ? "job.held" : "job.released",
+          {std::string(change.held ? "held" : "released") + (change.reason.empty() ? "" : ": " + change.reason)}};
 }
 
 }  // namespace railweave::control

@@ -17,7 +17,7 @@ struct JobChanged {
   std::int64_t not_before_us = 0;
   std::optional<std::int64_t> expected_duration_s, min_runtime_s;
   std::vector<std::string> exclude_nodes;
-  std::string text;  // what changed: "priority high, excludes 2 nodes"
+  Message text;  // what changed: "priority high, excludes 2 nodes"
 };
 // The waiting jobs of its tenant and priority exchange places, so that it is next to `beside`.
 struct JobReordered {
@@ -38,7 +38,7 @@ void apply_change(ClusterState& state, const JobReordered& body, const Event& ev
 void apply_change(ClusterState& state, const JobHeld& body, const Event& event);
 
 // For the histories of their jobs.
-std::string text(const JobReordered& change);
-std::string text(const JobHeld& change);
+Message text(const JobReordered& change);
+Message text(const JobHeld& change);
 
 }  // namespace railweave::control

@@ -6,8 +6,22 @@ namespace railweave::control {
 
 void apply_change(ClusterState& state, const SubnetModeSet& body, const Event& event) {
   auto policies = std::make_shared<SubnetPolicyTable>(*state.subnet_policies);
-  policies->insert_or_assign(body.subnet, SubnetPolicy{body.mode, body.reason, event.seq});
+  SubnetPolicy& policy = (*policies)[body.subnet];
+  policy.mode = body.mode;
+  policy.reason = body.reason;
+  policy.version = event.seq;
   state.subnet_policies = std::move(policies);
+}
+
+void apply_change(ClusterState& state, const SubnetKeyRotated& body, const Event&) {
+  auto policies = std::make_shared<SubnetPolicyTable>(*state.subnet_policies);
+  (*policies)[body.subnet].key_rotations = body.generation == 0 ? 0 : body.generation - 1;
+  state.subnet_policies = std::move(policies);
+}
+
+void apply_change(ClusterState& state, const RoutesRebalanced& body, const Event& event) {
+  state.put_route_basis(body.subnet, {body.links, body.switches, event.time_us, event.seq});
+  state.view_version = event.seq;
 }
 
 void apply_change(ClusterState& state, const SubnetSpreadSet& body, const Event& event) {

@@ -1,7 +1,9 @@
 // What operators say of a subnet.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "services/control/state/cluster_state.h"
 
@@ -12,14 +14,36 @@ struct SubnetModeSet {
   SubnetMode mode = SubnetMode::observe;
   std::string reason;
 };
+// Its ports get other management keys, derived from the same secret.
+struct SubnetKeyRotated {
+  std::string subnet;
+  std::uint64_t generation = 0;
+  std::string reason;
+};
 struct SubnetSpreadSet {
   std::string subnet;
   fabric::PathSpread spread = fabric::PathSpread::single;
   std::string reason;
 };
+// What a link did is forgotten, so that it is used again. Who holds it is the live subnet's controller, which is told.
+struct LinkReleased {
+  std::string subnet;
+  std::string link;  // Topology::link_text()
+  std::string reason;
+};
+
+// The subnet's routes are spread again over what is left without these; none: as cabled.
+struct RoutesRebalanced {
+  std::string subnet;
+  std::vector<std::string> links;                 // Topology::link_text()
+  std::vector<std::string> switches;              // their names
+  std::uint64_t fullest = 0, fullest_before = 0;  // link, in pairs of host ports
+};
 
 struct Event;
+void apply_change(ClusterState& state, const RoutesRebalanced& body, const Event& event);
 void apply_change(ClusterState& state, const SubnetModeSet& body, const Event& event);
+void apply_change(ClusterState& state, const SubnetKeyRotated& body, const Event& event);
 void apply_change(ClusterState& state, const SubnetSpreadSet& body, const Event& event);
 
 }  // namespace railweave::control

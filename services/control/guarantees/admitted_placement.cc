@@ -1,6 +1,7 @@
 #include "services/control/guarantees/admitted_placement.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -34,6 +35,18 @@ bool crosses_hashed_links(const fabric::Topology& t, const fabric::LoadVector& l
     const auto link = fabric::link_of(load.link);
     return t.joins_switches(link) && t.spec(link).kind == fabric::LinkKind::ethernet;
   });
+}
+
+// Those of drained nodes are of no use to a new job, as where the placer explains.
+std::uint64_t usable_free_gpus(const ClusterState& state) {
+  std::uint64_t free = 0;
+  for (const HostId host : state.topology().hosts()) {
+    const auto& allocation = state.allocations[host.index()];
+    if (allocation.unavailable) continue;
+    free += state.topology().gpus(host).size() -
+            static_cast<std::size_t>(std::popcount(allocation.used | allocation.closed));
+  }
+  return free;
 }
 
 // Checked before placement: a job over its limit is refused for that reason, whatever is free.
@@ -74,8 +87,8 @@ Rejection as_answer(const ClusterState& state, Rejection rejection) {
   scheduler::PlacementResult why;
   why.outcome = never ? Outcome::never : Outcome::not_now;
   why.explanation.code = rejection.error.code;
-  why.explanation.message = rejection.error.message;
-  why.explanation.free_gpus = state.free_gpus;
+  why.explanation.more = rejection.error.whole();
+  why.explanation.free_gpus = usable_free_gpus(state);
   why.explanation.total_gpus = state.topology().gpus().size();
   rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(why));
   return rejection;
@@ -285,14 +298,14 @@ std::expected<std::optional<JobGuarantee>, Rejection> admit(const ClusterState& 
 
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state, const JobSpec& spec,
                                                                PlacerCache& placers, std::int64_t now_us,
-                                                               bool with_alternatives) {
+                                                               bool with_alternatives, scheduler::SearchWork* work) {
   const auto terms = job_terms(state, spec);
   if (!terms) return std::unexpected(as_answer(state, refusal(terms.error())));
   if (auto over = over_contract_gpus(state, spec.tenant, scheduler::rank_count(spec.parallelism))) {
     return std::unexpected(as_answer(state, std::move(*over)));
   }
   PlacementTries tries(state, placers, now_us, with_alternatives);
-  auto placed = tries.place_anywhere(spec, *terms);
+  auto placed = tries.place_anywhere(spec, *terms, work);
   if (placed) return placed;
   if (placed.error().error.code != "admission.linksFull") {
     return std::unexpected(as_answer(state, std::move(placed.error())));
@@ -302,12 +315,7 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     refused.error.kind = ErrorKind::impossible;
     refused.error.code = "admission.neverFits";
   }
-  auto changes = bandwidth_counterfactuals(state, spec, **terms, refused.links, placers, now_us);
-  refused = as_answer(state, std::move(refused));
-  auto explained = *refused.placement;
-  explained.explanation.counterfactuals = std::move(changes);
-  refused.placement = std::make_shared<const scheduler::PlacementResult>(std::move(explained));
-  return std::unexpected(std::move(refused));
+  return std::unexpected(as_answer(state, std::move(refused)));
 }
 
 }  // namespace railweave::control

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/admission/bandwidth_admission.h"
+#include "scheduler/admission/seat.h"
 #include "services/control/events/command.h"
 #include "services/control/views/guarantee_book.h"
 #include "services/control/views/placer_cache.h"
@@ -43,11 +44,13 @@ struct AdmittedPlacement {
 };
 
 // Places the job by the residual capacity of links and admits it (placement_tries.h): on no GPU that is set aside for
-// others until the job is expected to end, and only where its ranks have routes to each other. A refusal because of full
-// links has counterfactuals; it is impossible "admission.neverFits" only where that is proven (fits_on_no_cable()).
+// others until the job is expected to end, and only where its ranks have routes to each other. It is impossible
+// "admission.neverFits" only where that is proven (fits_on_no_cable()). work: what may be computed to find other places;
+// null: as much as one request may.
 std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterState& state,
                                                                const scheduler::JobSpec& spec, PlacerCache& placers,
-                                                               std::int64_t now_us, bool with_alternatives = false);
+                                                               std::int64_t now_us, bool with_alternatives = false,
+                                                               scheduler::SearchWork* work = nullptr);
 
 // Why the job's ranks there could not exchange their data: impossible where every link is up, else a conflict.
 std::optional<Rejection> cut_off(const ClusterState& state, const scheduler::JobSpec& spec,

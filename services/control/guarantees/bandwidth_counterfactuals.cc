@@ -1,11 +1,11 @@
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "fabric/base/rate_text.h"
-#include "services/control/guarantees/placement_tries.h"
 
 namespace railweave::control {
 namespace {
@@ -53,34 +53,31 @@ bool fits_on_no_cable(const ClusterState& state, const JobSpec& spec, const Cont
   return scheduler::rank_count(spec.parallelism) > largest_host && needed > most;
 }
 
-std::vector<Counterfactual> bandwidth_counterfactuals(const ClusterState& state, const JobSpec& spec,
-                                                      const Contract& terms, const std::vector<BlockedLink>& links,
-                                                      PlacerCache& placers, std::int64_t now_us) {
+std::vector<Counterfactual> bandwidth_counterfactuals(const JobSpec& spec, const Contract& terms,
+                                                      const std::vector<BlockedLink>& links) {
   std::vector<Counterfactual> changes;
-  PlacementTries tries(state, placers, now_us, false);
-  const auto attempt = [&](std::string change, const JobSpec& changed, const Contract& changed_terms) {
-    if (tries.place_anywhere(changed, changed_terms)) changes.push_back({std::move(change), Outcome::placed});
+  const auto add = [&](std::string change, auto set) {
+    auto changed = std::make_shared<JobSpec>(spec);
+    if (!changed->bandwidth) changed->bandwidth.emplace();
+    set(*changed->bandwidth);
+    changes.push_back({std::move(change), Outcome::placed, std::move(changed)});
   };
   if (const std::int64_t rate = rate_that_fits(terms, links); rate > 0 && rate < terms.guaranteed.value()) {
-    Contract less = terms;
-    less.guaranteed = RateMbps(rate);
-    attempt("guaranteed " + rate_text(terms.guaranteed) + " -> " + rate_text(less.guaranteed), spec, less);
+    add("guaranteed " + rate_text(terms.guaranteed) + " -> " + rate_text(RateMbps(rate)),
+        [&](scheduler::BandwidthTerms& own) { own.guaranteed = RateMbps(rate); });
   }
   if (terms.promise == fabric::TrafficPromise::hose) {
-    Contract pattern = terms;
-    pattern.promise = fabric::TrafficPromise::pattern;
-    attempt("model hose -> pattern", spec, pattern);
+    add("model hose -> pattern",
+        [](scheduler::BandwidthTerms& own) { own.model = scheduler::BandwidthModel::pattern; });
   }
   if (terms.survives_link_failure) {
-    Contract once = terms;
-    once.survives_link_failure = false;
-    attempt("survive a link failure -> not", spec, once);
+    add("survive a link failure -> not", [](scheduler::BandwidthTerms& own) { own.survive_link_failure = false; });
   }
-  if (spec.job.required) {
-    JobSpec anywhere = spec;
-    anywhere.job.required.reset();
-    attempt("job within one " + std::string(fabric::to_string(*spec.job.required)) + " -> anywhere", anywhere, terms);
-  }
+  if (!spec.job.required || links.empty()) return changes;
+  auto anywhere = std::make_shared<JobSpec>(spec);
+  anywhere->job.required.reset();
+  changes.push_back({"job within one " + std::string(fabric::to_string(*spec.job.required)) + " -> anywhere",
+                     Outcome::placed, std::move(anywhere)});
   return changes;
 }
 

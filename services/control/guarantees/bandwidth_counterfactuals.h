@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "services/control/events/command.h"
-#include "services/control/views/placer_cache.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 
@@ -12,12 +12,10 @@ namespace railweave::control {
 // cable that a GPU uses carries the rate of one port, even with every link up and no other job. False: not proven.
 bool fits_on_no_cable(const ClusterState& state, const scheduler::JobSpec& spec, const scheduler::Contract& terms);
 
-// Single changes of the request with which the job is placed at present: a lower rate, the pattern instead of the hose,
-// without the reservation for link failures, without the required level. Each was tried. links: those that refused it.
-std::vector<scheduler::Counterfactual> bandwidth_counterfactuals(const ClusterState& state,
-                                                                 const scheduler::JobSpec& spec,
+// Single changes of what the job asks of links: a lower rate, the pattern instead of the hose, without the reservation
+// for link failures. links: those that refused it. Whether it would be placed so is for the caller to ask.
+std::vector<scheduler::Counterfactual> bandwidth_counterfactuals(const scheduler::JobSpec& spec,
                                                                  const scheduler::Contract& terms,
-                                                                 const std::vector<BlockedLink>& links,
-                                                                 PlacerCache& placers, std::int64_t now_us);
+                                                                 const std::vector<BlockedLink>& links);
 
 }  // namespace railweave::control

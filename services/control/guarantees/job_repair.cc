@@ -1,6 +1,7 @@
 #include "services/control/guarantees/job_repair.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "services/control/guarantees/alarms.h"
@@ -9,6 +10,26 @@
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
+
+using fabric::GpuId;
+
+namespace {
+
+// Ascending, each once.
+std::vector<GpuId> both(const std::vector<GpuId>& a, const std::vector<GpuId>& b) {
+  std::vector<GpuId> all;
+  std::ranges::set_union(a, b, std::back_inserter(all));
+  return all;
+}
+
+// Why the job cannot be repaired now; "": it can.
+std::string no_repair(const ClusterState& state, const Job& job, const std::vector<GpuId>& lost, PlacerCache& placers,
+                      std::int64_t now_us) {
+  const auto plan = plan_job_repair(state, job, lost, placers, now_us);
+  return plan ? std::string() : plan.error().message;
+}
+
+}  // namespace
 
 std::string loss_text(const fabric::Topology& topology, const std::vector<fabric::GpuId>& lost) {
   std::vector<std::string> nodes;
@@ -59,9 +80,9 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
         to_string(job->id) + " is " + std::string(to_string(job->state)) + ": only placed jobs can be repaired");
   }
   if (job->is_releasing()) {
-    return fail(ErrorKind::conflict, "jobs.releasing",
-                to_string(job->id) + " is to free its GPUs: " + job->launch->reason, {},
-                "its ranks move no more; repair it when it has been placed again");
+    return std::unexpected(error_of(ErrorKind::conflict, "jobs.releasing",
+                                    to_string(job->id) + " is to free its GPUs: " + job->launch->reason, {},
+                                    "its ranks move no more; repair it when it has been placed again"));
   }
   const auto& topology = state.topology();
   RequestedRepair repair;
@@ -99,7 +120,8 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
     }
     named.insert(topology.gpus(*host)[local]);
   }
-  repair.lost = placers.rank_reach(state).cut_off(job->placement.gpu_of_rank);
+  repair.lost = placers.lost_gpus(state, *job);
+  for (const auto gpu : declared_lost(state, *job)) repair.lost.push_back(gpu);
   for (const auto gpu : job->placement.gpu_of_rank) {
     if (named.contains(gpu)) repair.lost.push_back(gpu);
   }
@@ -165,7 +187,46 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
   if (!plan.moves.empty()) text += ")";
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
-  return {job.id, plan.gpu_of_rank, plan.idle_gpus, plan.moves.size(), std::move(text), std::move(predicted)};
+  return {job.id,
+          plan.gpu_of_rank,
+          plan.idle_gpus,
+          plan.moves.size(),
+          Message("job.moved", {std::move(text)}),
+          std::move(predicted)};
+}
+
+std::vector<GpuId> declared_lost(const ClusterState& state, const Job& job) {
+  const auto& t = state.topology();
+  std::vector<GpuId> lost;
+  for (const auto& text : job.lost) {
+    const auto gpu = find_gpu(t, text);
+    if (!gpu || std::ranges::find(job.placement.gpu_of_rank, gpu) == job.placement.gpu_of_rank.end()) continue;
+    const bool drained = state.drains->contains({DrainKind::node, std::string(t.name(t.host(gpu)))}) ||
+                         state.drains->contains({DrainKind::gpu, text});
+    if (drained) lost.push_back(gpu);
+  }
+  std::ranges::sort(lost);
+  return lost;
+}
+
+void add_unrepaired(const ClusterState& state, const Job& job, const RepairJob& command, const std::string& why,
+                    std::vector<EventBody>& events) {
+  const auto& t = state.topology();
+  std::vector<GpuId> lost;
+  JobDamaged damaged{job.id, {}, {}};
+  for (const GpuId gpu : job.placement.gpu_of_rank) {
+    const std::string node(t.name(t.host(gpu)));
+    const bool named =
+        std::ranges::find(command.nodes, node) != command.nodes.end() ||
+        std::ranges::find(command.gpus, std::pair(node, unsigned{t.local_index(gpu)})) != command.gpus.end();
+    if (!named) continue;
+    lost.push_back(gpu);
+    damaged.lost.push_back(gpu_text(t, gpu));
+  }
+  if (lost.empty()) return;
+  damaged.damage = Message("job.damaged", {loss_text(t, lost) + " lost: no repair: " + why});
+  raise_damage_alarm(state, job, damaged.damage, events);
+  events.emplace_back(std::move(damaged));
 }
 
 std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& placers, std::int64_t now_us,
@@ -175,14 +236,16 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
   std::vector<EventBody> events = cleared_damage_alarms(state);
   if (!events.empty()) return events;
   const auto look_at = [&](const JobPtr& job) {
-    const auto lost = reach.cut_off(job->placement.gpu_of_rank);
+    const auto cut_off = placers.lost_gpus(state, *job);
+    const auto declared = declared_lost(state, *job);
+    const auto lost = both(cut_off, declared);
     if (lost.empty()) {
       if (job->damage.empty()) {
         reach.note_whole(job->id);
         return true;
       }
       if (job_violations(state, *job).empty()) {
-        events.emplace_back(JobDamaged{job->id, ""});
+        events.emplace_back(JobDamaged{job->id, {}});
       } else {  // by an import, which says why
         raise_damage_alarm(state, *job, job->damage, events);
       }
@@ -191,7 +254,9 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     const auto tenant = state.tenants->find(job->spec.tenant);
     const bool apply =
         tenant != state.tenants->end() && tenant->second.repair == RepairPolicy::apply && !job->is_releasing();
-    std::string damage = cut_off_text(state, *job, lost) + ": ";
+    std::string damage = cut_off.empty() ? std::string() : cut_off_text(state, *job, cut_off);
+    if (!declared.empty()) damage += (damage.empty() ? "" : ", ") + loss_text(state.topology(), declared) + " lost";
+    damage += ": ";
     const std::int64_t grace_us = apply ? std::int64_t{tenant->second.repair_after_s} * 1'000'000 : 0;
     const bool waits = grace_us > 0 && (job->damaged_us == 0 || now_us < job->damaged_us + grace_us);
     if (waits) {
@@ -205,11 +270,15 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
         return false;
       }
       damage += "no repair: " + plan.error().message;
+    } else if (const auto none = declared.empty() ? std::string() : no_repair(state, *job, lost, placers, now_us);
+               !none.empty()) {
+      damage += "no repair: " + none;
     } else {
       damage += "POST /v1/jobs/" + to_string(job->id) + "/repair moves their ranks";
     }
-    if (damage != job->damage) events.emplace_back(JobDamaged{job->id, damage});
-    raise_damage_alarm(state, *job, damage, events);
+    const Message said("job.damaged", {std::move(damage)});
+    if (said != job->damage) events.emplace_back(JobDamaged{job->id, said});
+    raise_damage_alarm(state, *job, said, events);
     return events.empty();
   };
   for (const JobPtr& job : reach.to_look_at(state.jobs)) {

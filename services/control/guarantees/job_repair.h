@@ -26,7 +26,15 @@ Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const J
                                               const std::vector<fabric::GpuId>& lost, PlacerCache& placers,
                                               std::int64_t now_us);
 
-// The events for the next damaged job, one whose ranks cannot all reach each other (views/rank_reach.h): its damage is
+// Of the GPUs of its ranks those that were declared lost (Job::lost) and are still drained. Ascending.
+std::vector<fabric::GpuId> declared_lost(const ClusterState& state, const Job& job);
+
+// For a job whose lost nodes or GPUs have no spare: that they are lost, with an alarm, so that FollowUp repairs it when
+// there is room. why: there is none now.
+void add_unrepaired(const ClusterState& state, const Job& job, const RepairJob& command, const std::string& why,
+                    std::vector<EventBody>& events);
+
+// The events for the next damaged job, one whose ranks cannot all reach each other (views/rank_reach.h) or are on GPUs that were declared lost: its damage is
 // recorded with an alarm, or its ranks move if the tenant's policy is RepairPolicy::apply and the damage has lasted for as long as it
 // says. Empty: nothing is left to do now. Apply the events, then call again. due_us: set to the earliest time at which a
 // repair is due; 0: none is.

@@ -7,6 +7,8 @@
 
 #include "fabric/capacity/lane_owners.h"
 #include "scheduler/placement/fit/placement_transaction.h"
+#include "services/control/guarantees/other_places.h"
+#include "services/control/guarantees/refused_placement.h"
 #include "services/control/views/closed_gpus.h"
 #include "services/control/views/job_ports.h"
 
@@ -19,10 +21,14 @@ using scheduler::JobSpec;
 using scheduler::Outcome;
 using Blocked = std::vector<scheduler::Rejected::Where>;
 
-std::string named(const std::vector<std::string>& windows) {
-  std::string text;
-  for (std::size_t i = 0; i < windows.size() && i < 5; ++i) text += (i == 0 ? "'" : ", '") + windows[i] + "'";
-  return windows.size() > 5 ? text + " and " + std::to_string(windows.size() - 5) + " more" : text;
+void add_names(Message& said, const std::vector<std::string>& windows) {
+  constexpr std::size_t kNamed = 5;
+  for (std::size_t i = 0; i < std::min(kNamed, windows.size()); ++i) {
+    said += i == 0 ? "'" : ", '";
+    said += ReservationPart{windows[i]};
+    said += "'";
+  }
+  if (windows.size() > kNamed) said += " and " + std::to_string(windows.size() - kNamed) + " more";
 }
 
 // What a placement was chosen by.
@@ -31,22 +37,12 @@ double communication_us(const scheduler::Placement& placement) {
   return by ? by->communication_us : 0;
 }
 
-bool may_hold_elsewhere(const std::string& code) {
-  return code == "admission.linksFull" || code == "admission.lanesTaken" || code == "admission.hashedRoutes";
-}
-
 Rejection not_placed(scheduler::PlacementResult result, const ClosedGpus& closed) {
   if (result.outcome == Outcome::not_now && !closed.gpus.empty()) {
-    result.explanation.message += "; set aside for others meanwhile: " + named(closed.windows);
+    result.explanation.more += "; set aside for others meanwhile: ";
+    add_names(result.explanation.more, closed.windows);
   }
-  Rejection rejection{{result.outcome == Outcome::never ? ErrorKind::impossible : ErrorKind::conflict,
-                       result.explanation.code,
-                       result.explanation.message,
-                       {},
-                       {}},
-                      nullptr};
-  rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
-  return rejection;
+  return refused_placement(std::move(result));
 }
 
 }  // namespace
@@ -100,7 +96,7 @@ std::expected<AdmittedPlacement, Rejection> PlacementTries::place(JobSpec tried_
   std::optional<AdmittedPlacement> best;  // it opens a lane
   std::optional<Rejection> refused;
   for (unsigned attempt = 0; attempt < most; ++attempt) {
-    auto result = with_alternatives_ ? placer.place_with_alternatives(tried_spec) : placer.place(tried_spec);
+    auto result = with_alternatives_ ? placer.place_with_alternatives(tried_spec) : placer.place_or_say_why(tried_spec);
     if (result.outcome != Outcome::placed) {
       if (best || refused) break;  // placement is possible, but only on links that are too full
       return std::unexpected(not_placed(std::move(result), closed));
@@ -132,11 +128,43 @@ std::expected<AdmittedPlacement, Rejection> PlacementTries::place(JobSpec tried_
   return std::unexpected(std::move(*refused));
 }
 
-// Near each other ranks cross fewer links than placement by predicted cost alone would have them cross.
 std::expected<AdmittedPlacement, Rejection> PlacementTries::place_anywhere(const JobSpec& spec,
-                                                                           const std::optional<Contract>& terms) {
+                                                                           const std::optional<Contract>& terms,
+                                                                           scheduler::SearchWork* work) {
   tried_.clear();
   first_us_.reset();
+  auto placed = place_near(spec, terms);
+  if (placed || !terms || !may_hold_elsewhere(placed.error().error.code)) return placed;
+  scheduler::SearchWork own{kWorkForPlaces};
+  return place_elsewhere(spec, *terms, work == nullptr ? own : *work, std::move(placed.error()));
+}
+
+std::expected<AdmittedPlacement, Rejection> PlacementTries::place_elsewhere(const JobSpec& spec, const Contract& terms,
+                                                                            scheduler::SearchWork& work,
+                                                                            Rejection refused) {
+  auto& placer = placers_.at(state_);
+  GuaranteeBook& book = placers_.guarantees();
+  const ClosedGpus closed = closed_gpus(state_, spec.tenant, now_us_, expected_end_us(state_, spec, now_us_));
+  scheduler::PlacementTransaction tree(placer.tree(), state_.topology());
+  for (const auto gpu : closed.gpus) (void)tree.take(std::span(&gpu, 1));
+  const std::string job = "this job";
+  auto searched = other_place({state_, spec, terms, book.ledger(), job}, placer, book, placers_.reach(state_), work);
+  if (!searched.found) {
+    refused.error.append("; " + searched.text);
+    return std::unexpected(std::move(refused));
+  }
+  auto& [result, granted] = *searched.found;
+  tried_.push_back({.gpu_of_rank = result.placement.gpu_of_rank,
+                    .is_admitted = true,
+                    .lane = granted.reservation == nullptr ? std::nullopt : granted.reservation->lane,
+                    .communication_us = communication_us(result.placement)});
+  return AdmittedPlacement{std::move(result), std::move(granted.guarantee), std::move(granted.reservation),
+                           std::move(granted.warnings)};
+}
+
+// Near each other ranks cross fewer links than placement by predicted cost alone would have them cross.
+std::expected<AdmittedPlacement, Rejection> PlacementTries::place_near(const JobSpec& spec,
+                                                                       const std::optional<Contract>& terms) {
   auto placed = place(spec, terms, kPlacementTries);
   if (spec.job.required || spec.across_sites) return placed;
   if (placed ? !opens_lane(*placed) : !may_hold_elsewhere(placed.error().error.code)) return placed;

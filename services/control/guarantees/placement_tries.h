@@ -3,8 +3,9 @@
 //
 // What it promises: every placement that it returns was admitted. Of those that it tried (tried()), none that is at most
 // kMostSlower times as slow as the first admitted one needs fewer lanes in the fabric: a job that could have a lane that is
-// in use anyway is not given one more. It does not try all placements: a refusal tells who holds the links or the lanes of
-// the placement that was tried first, and does not prove that no other one would have been admitted.
+// in use anyway is not given one more. A refusal tells who holds the links or the lanes of the placement that was tried
+// first, and how it is known that no other one would have been admitted, or that the search for one gave up
+// (other_places.h).
 #pragma once
 
 #include <cstdint>
@@ -31,15 +32,23 @@ class PlacementTries {
 
   // Places by the residual capacity of links and admits. If links are too full or their lanes taken, or the job would need
   // one lane more than are in use, tries again without the hosts behind these links, at most kPlacementTries times in all;
-  // then within one group of each near level.
+  // then within one group of each near level, then wherever other_place() finds room.
   static constexpr unsigned kPlacementTries = 4;
   static constexpr double kMostSlower = 1.1;
+  // work: for the last; null: as much as one request may.
   std::expected<AdmittedPlacement, Rejection> place_anywhere(const scheduler::JobSpec& spec,
-                                                             const std::optional<scheduler::Contract>& terms);
+                                                             const std::optional<scheduler::Contract>& terms,
+                                                             scheduler::SearchWork* work = nullptr);
   // By the last place_anywhere(), in order.
   [[nodiscard]] const std::vector<TriedPlacement>& tried() const { return tried_; }
 
  private:
+  std::expected<AdmittedPlacement, Rejection> place_near(const scheduler::JobSpec& spec,
+                                                         const std::optional<scheduler::Contract>& terms);
+  // What a refusal becomes once other places were searched.
+  std::expected<AdmittedPlacement, Rejection> place_elsewhere(const scheduler::JobSpec& spec,
+                                                              const scheduler::Contract& terms,
+                                                              scheduler::SearchWork& work, Rejection refused);
   std::expected<AdmittedPlacement, Rejection> place(scheduler::JobSpec tried_spec,
                                                     const std::optional<scheduler::Contract>& terms, unsigned most);
   std::expected<AdmittedPlacement, Rejection> admit(const scheduler::JobSpec& spec, scheduler::PlacementResult result,

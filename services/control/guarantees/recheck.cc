@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/capacity/lane_owners.h"
+#include "fabric/qos/port_promises.h"
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/events/apply.h"
@@ -26,7 +27,7 @@ struct Standing {
   JobPtr job;
   ReservationPtr reservation;  // as in the ledger; null: at risk
   bool covered = false;
-  std::string reason;
+  Message reason;
   std::vector<std::string> links;
 };
 
@@ -45,11 +46,20 @@ class Recheck {
       if (standing.reservation == nullptr) at_risk_.insert(id);
       standings_.emplace(id, std::move(standing));
     }
+    // Where ports can hold no tables for the classes at all, they keep those that they have.
+    if (const auto rules = ports_hold(after, book.classes(), book); rules && rules->known) {
+      promises_.emplace(book.classes(), rules->arbitration, rules->routing.lanes);
+    }
   }
 
   // 1. A reservation for failures is used up when the routes it was computed for no longer exist.
   void use_up_coverage(bool rerouted) {
-    for (const JobId id : book_.crossing()) {
+    std::set<JobId> concerned(book_.crossing().begin(), book_.crossing().end());
+    // Where another subnet manager's tables are in force now, failures lead to routes that are not known.
+    for (const auto& [id, standing] : standings_) {
+      if (rerouted && standing.covered && !book_.subnet_seen(*standing.job).empty()) concerned.insert(id);
+    }
+    for (const JobId id : concerned) {
       const auto at = standings_.find(id);
       if (at == standings_.end() || at->second.reservation == nullptr) continue;
       if (at->second.covered && rerouted) {
@@ -103,7 +113,46 @@ class Recheck {
     }
   }
 
-  // 3. Where routes have changed so that two jobs have one lane on a link, or ports have fewer lanes, the first in order
+  // 3. The same for what ports can weigh out: less, where links run more slowly or packets are larger. all: ports themselves
+  // have changed, else only what was recomputed can be too much.
+  void shed_from_ports(bool all) {
+    if (!promises_) return;
+    std::set<fabric::DirectedLink> full;
+    const auto look_at = [&](JobId id) {
+      const auto at = standings_.find(id);
+      if (at == standings_.end() || at->second.reservation == nullptr) return;
+      const ReservationPtr held = at->second.reservation;
+      (void)ledger_.release(held->job, held->qos_class);
+      for (const FullLink& one : full_ports(*held)) full.insert(one.link);
+      ledger_.reserve(held);
+    };
+    if (all) {
+      for (const auto& [id, standing] : standings_) look_at(id);
+    } else {
+      std::ranges::for_each(book_.crossing(), look_at);
+    }
+    if (full.empty()) return;
+    std::vector<JobPtr> ordered;
+    for (const auto& [id, standing] : standings_) {
+      if (standing.reservation == nullptr) continue;
+      const auto& loads = standing.reservation->loads;
+      if (std::ranges::none_of(loads, [&](const fabric::LinkLoad& load) { return full.contains(load.link); })) continue;
+      (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
+      ordered.push_back(standing.job);
+    }
+    sort_by_order(ordered);
+    for (const JobPtr& job : ordered) {
+      Standing& standing = standings_.at(job->id);
+      if (full_ports(*standing.reservation).empty()) {
+        ledger_.reserve(standing.reservation);
+      } else {
+        standing.reservation = nullptr;
+        at_risk_.insert(job->id);
+      }
+    }
+  }
+
+  // 4. Where routes have changed so that two jobs have one lane on a link, or ports have fewer lanes, the first in order
   // keeps its own, and the others get another one or are at risk.
   void separate_lanes() {
     std::set<JobId> concerned;
@@ -137,7 +186,7 @@ class Recheck {
     }
   }
 
-  // 4. Guarantees at risk are reserved again, in order, where they fit.
+  // 5. Guarantees at risk are reserved again, in order, where they fit.
   void restore() {
     std::vector<JobPtr> waiting;
     for (const JobId id : at_risk_) waiting.push_back(standings_.at(id).job);
@@ -146,6 +195,10 @@ class Recheck {
       Standing& standing = standings_.at(job->id);
       standing.covered = false;
       auto wanted = book_.plain(*job);
+      if (wanted.reservation == nullptr) {
+        lapse_class(standing);
+        continue;
+      }
       if (!wanted.complete) {
         lapse_cut(standing);
         continue;
@@ -163,13 +216,17 @@ class Recheck {
         }
         wanted.reservation = fabric::with_lane(wanted.reservation, lane);
       }
+      if (const auto ports = full_ports(*wanted.reservation); !ports.empty()) {
+        lapse_full(standing, ports);
+        continue;
+      }
       ledger_.reserve(wanted.reservation);
       standing.reservation = std::move(wanted.reservation);
       at_risk_.erase(job->id);
     }
   }
 
-  // 5. Covers failures again if few of them are unknown; the other jobs are left to coverage.h.
+  // 6. Covers failures again if few of them are unknown; the other jobs are left to coverage.h.
   void cover_again() {
     const auto basis = basis_of(after_.view);
     if (!basis) return;
@@ -188,7 +245,7 @@ class Recheck {
       (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
       wanted->reservation = fabric::with_lane(wanted->reservation, standing.reservation->lane);
       if (ledger_.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty() &&
-          fabric::lane_is_free(ledger_, *wanted->reservation)) {
+          fabric::lane_is_free(ledger_, *wanted->reservation) && full_ports(*wanted->reservation).empty()) {
         standing.reservation = std::move(wanted->reservation);
         standing.covered = true;
         basis_[id] = *basis;
@@ -197,7 +254,7 @@ class Recheck {
     }
   }
 
-  // 6. What differs from the state, as events.
+  // 7. What differs from the state, as events.
   std::vector<EventBody> changes(std::int64_t now_us) {
     std::vector<EventBody> events;
     for (auto& [id, standing] : standings_) {
@@ -239,6 +296,11 @@ class Recheck {
   [[nodiscard]] bool is_full(fabric::DirectedLink link, std::uint8_t qos_class) const {
     return ledger_.reserved_mbps(link, qos_class) > ledger_.limit_mbps(link, qos_class);
   }
+  // Links whose ports cannot weigh out the reservation in addition to what is reserved.
+  [[nodiscard]] std::vector<FullLink> full_ports(const fabric::Reservation& wanted) {
+    if (!promises_) return {};
+    return promises_->full_links(after_.topology(), ledger_, {wanted.loads, wanted.qos_class, wanted.lane});
+  }
 
   void sort_by_order(std::vector<JobPtr>& jobs) const {
     std::ranges::sort(
@@ -248,22 +310,32 @@ class Recheck {
   void lapse_lanes(Standing& standing, const fabric::Reservation& reservation) {
     const auto& t = after_.topology();
     standing.links.clear();
-    std::string holders;
+    std::vector<MessagePart> holders;
     for (const FullLink& one :
          fabric::crowded_links(ledger_, reservation.loads, reservation.qos_class, JobGuarantee::kMaxLinks)) {
       if (standing.links.empty()) {
-        for (const auto& holder : one.holders) holders += (holders.empty() ? "" : ", ") + holder.job;
+        for (const auto& holder : one.holders) holders.push_back(job_part(holder.job));
       }
       standing.links.push_back(scheduler::directed_link_text(t, one.link));
     }
-    standing.reason = standing.links.empty() ? std::string("ports have no lanes left that a job could have of its own")
-                                             : "no lane of its own is free on its routes: on " +
-                                                   standing.links.front() + " they are of " + holders;
+    if (standing.links.empty()) {
+      standing.reason = Message("guarantee.noLane", {"ports have no lanes left that a job could have of its own"});
+      return;
+    }
+    standing.reason = Message("guarantee.noLane", {"no lane of its own is free on its routes: on ",
+                                                   LinkPart{standing.links.front()}, " they are of "});
+    append_list(standing.reason, std::move(holders));
+  }
+
+  static void lapse_class(Standing& standing) {
+    standing.links.clear();
+    standing.reason =
+        Message("guarantee.noClass", {"there is no class " + standing.job->guarantee->qos_class + " any more"});
   }
 
   void lapse_cut(Standing& standing) {
     at_risk_.insert(standing.job->id);
-    standing.reason = "some of its ports cannot reach each other";
+    standing.reason = Message("guarantee.cutOff", {"some of its ports cannot reach each other"});
     const auto lost = book_.reach().cut_off(standing.job->placement.gpu_of_rank);
     if (!lost.empty()) standing.reason += ": " + cut_off_text(after_, *standing.job, lost);
     standing.links.clear();
@@ -293,16 +365,19 @@ class Recheck {
         standing.links.push_back(scheduler::directed_link_text(t, one.link));
       }
     }
-    standing.reason = std::to_string(full.size()) + (full.size() == 1 ? " link has" : " or more links have") +
-                      " too little residual capacity: " + standing.links.front() + " would carry " +
-                      std::to_string(full.front().wanted_mbps + full.front().reserved_mbps) + " of " +
-                      std::to_string(full.front().limit_mbps) + " Mb/s";
+    standing.reason = Message("guarantee.linksFull",
+                              {std::to_string(full.size()) + (full.size() == 1 ? " link has" : " or more links have") +
+                                   " too little residual capacity: ",
+                               LinkPart{standing.links.front()},
+                               " would carry " + std::to_string(full.front().wanted_mbps + full.front().reserved_mbps) +
+                                   " of " + std::to_string(full.front().limit_mbps) + " Mb/s"});
   }
 
   const ClusterState& after_;
   GuaranteeBook& book_;
   Ledger ledger_;
-  std::optional<unsigned> owned_lanes_;  // set where a job has a lane
+  std::optional<unsigned> owned_lanes_;           // set where a job has a lane
+  std::optional<fabric::PortPromises> promises_;  // none: no ports were read
   std::map<JobId, Standing> standings_;
   std::set<JobId> at_risk_;
   std::map<JobId, ViewBasis> basis_;
@@ -313,9 +388,15 @@ bool links_returned(const ClusterState& before, const ClusterState& after) {
   for (const auto link : fabric::site_link_ids(after.topology())) {
     if (after.view.links_in_use(link) > before.view.links_in_use(link)) return true;
   }
-  bool better = !after.view.is_spread_alike(before.view);
+  // Railweave's own tables are in force where others were: failures are known again.
+  bool better =
+      !after.view.is_spread_alike(before.view) || std::ranges::any_of(*after.subnet_tables, [&](const auto& now) {
+        const SubnetTables* was = before.tables(now.first);
+        return now.second.source == TablesSource::wanted && was != nullptr && was->source == TablesSource::seen;
+      });
   after.view.for_each_touched_link(before.view, [&](fabric::LinkId link) {
     better = better || (after.view.alive(link) && !before.view.alive(link)) ||
+             after.view.rate(link) != before.view.rate(link) ||  // coverage that was given up for it may still fit
              (before.view.drained(link) && !after.view.drained(link));
   });
   after.view.for_each_touched_switch(before.view, [&](fabric::SwitchId sw) {
@@ -334,7 +415,7 @@ std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error
     now.at_risk_since_us = now_us;
     now.covered = false;
     now.basis = {};
-    now.reason = "the fabric cannot be routed: " + error.message;
+    now.reason = Message("guarantee.noRoutes", {"the fabric cannot be routed: " + error.message});
     events.emplace_back(GuaranteeChanged{id, job->spec.tenant, GuaranteeChange::at_risk, std::move(now), 0});
   }
   return events;
@@ -343,7 +424,8 @@ std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error
 // Whether anything differs that guarantees depend on, other than new jobs.
 bool differs(const ClusterState& before, const ClusterState& after) {
   if (before.view_version != after.view_version || before.placement_fabric != after.placement_fabric ||
-      before.qos_classes != after.qos_classes || before.port_limits != after.port_limits) {
+      before.qos_classes != after.qos_classes || before.port_limits != after.port_limits ||
+      before.subnet_tables != after.subnet_tables) {
     return true;
   }
   return std::ranges::any_of(*before.guaranteed, [&](JobId id) {
@@ -367,6 +449,7 @@ std::vector<EventBody> guarantee_changes(const ClusterState& before, const Clust
   Recheck recheck(after, book);
   recheck.use_up_coverage(book.routes() != routes_before);
   recheck.shed();
+  recheck.shed_from_ports(before.port_limits != after.port_limits || before.qos_classes != after.qos_classes);
   recheck.separate_lanes();
   recheck.restore();
   if (freed || links_returned(before, after)) recheck.cover_again();
@@ -375,7 +458,9 @@ std::vector<EventBody> guarantee_changes(const ClusterState& before, const Clust
 
 void add_guarantee_changes(const ClusterState& state, std::vector<EventBody>& events, GuaranteeBook& book,
                            std::int64_t now_us) {
-  if (state.guaranteed->empty() || events.empty()) return;
+  const auto gives_one = [](const EventBody& body) { return std::holds_alternative<GuaranteeChanged>(body); };
+  if (state.guaranteed->empty() && std::ranges::none_of(events, gives_one)) return;
+  if (events.empty()) return;
   ClusterState after = state;
   const auto apply_all = [&](const std::vector<EventBody>& bodies) {
     for (const auto& body : bodies) apply(after, Event{after.seq + 1, after.term, now_us, {}, body});

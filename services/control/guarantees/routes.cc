@@ -76,6 +76,7 @@ std::vector<Promise> promises_of(const ClusterState& state, GuaranteeBook& book)
   std::vector<std::pair<std::uint64_t, Promise>> ordered;
   for (const JobId id : *state.guaranteed) {
     const JobPtr job = state.jobs.find(id);
+    if (!book.subnet_seen(*job).empty()) continue;  // costs change no routes there
     auto wanted = book.plain(*job);
     if (wanted.reservation == nullptr) continue;
     ordered.push_back(

@@ -32,28 +32,31 @@ std::function<Result<ReservedLoads>(const ClusterState&)> reserved_by(std::share
 LiveSubnets::Clocks::Clocks()
     : monotonic_us(clock_us<std::chrono::steady_clock>), unix_us(clock_us<std::chrono::system_clock>) {}
 
-LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn,
-                         const Clocks& clocks)
-    : loop_(loop), warn_(std::move(warn)), routes_(loop.routes()) {
+LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, const log::Log& log, const Clocks& clocks)
+    : loop_(loop), log_(log.of(log::Subject::live)), routes_(loop.routes()) {
+  running_.reserve(subnets.size());
+  const std::string reader = std::to_string(loop.term()) + "." + std::to_string(clocks.unix_us());
   for (auto& subnet : subnets) {
     const std::string name = subnet.options.subnet;
     SubnetSurroundings with{.connect = std::move(subnet.connect),
                             .monotonic_us = clocks.monotonic_us,
                             .unix_us = clocks.unix_us,
-                            .report = [this](auto body) { report(std::move(body)); },
-                            .routes = [this](const ClusterState& state) { return routes_->at(state); },
-                            .host_routes = [this](const ClusterState& state) { return host_routes_.at(state); },
+                            .report = [this, at = running_.size()](
+                                          auto body) { report(std::move(body), running_[at].controller->round_id()); },
+                            .routes = [this](const ClusterState& state) { return routes_->wanted(state); },
+                            .host_routes = [this](const ClusterState& state) { return host_routes_.wanted(state); },
+                            .keep_routes = [this](FabricRoutesPtr routes) { routes_->keep(std::move(routes)); },
                             .reserved = reserved_by(std::make_shared<GuaranteeBook>(routes_)),
                             .mode_now =
                                 [this, name] {
                                   // A leader that was suspended, or cannot reach the store, may have a successor.
                                   return loop_.leads() ? loop_.state()->mode(name) : SubnetMode::observe;
-                                }};
-    running_.push_back({name,
-                        std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
-                        std::move(subnet.opensm_socket),
-                        nullptr,
-                        {}});
+                                },
+                            .publish_tables = [this](SeenTablesPtr seen) { routes_->seen().publish(std::move(seen)); },
+                            .reader = reader,
+                            .log = log_};
+    running_.push_back({name, std::make_unique<SubnetController>(std::move(subnet.options), std::move(with)),
+                        std::move(subnet.opensm_socket), nullptr, std::make_unique<Worker>(name)});
   }
 }
 
@@ -62,20 +65,20 @@ LiveSubnets::~LiveSubnets() { stop(); }
 Result<void> LiveSubnets::start() {
   for (auto& running : running_) {
     if (running.opensm_socket.empty()) continue;
-    auto link = OpensmLink::start(running.opensm_socket, *running.controller, warn_);
+    auto link = OpensmLink::start(running.opensm_socket, *running.controller, log_.span("subnet", running.name));
     if (!link) return std::unexpected(link.error());
     running.opensm = std::move(*link);
   }
   for (auto& running : running_) {
-    running.thread = std::thread([this, &running] { run(running); });
+    running.worker->start([this, &running](Worker::Turn& turn) { run(running, turn); });
   }
   return {};
 }
 
 void LiveSubnets::stop() {
-  stopping_ = true;
+  for (auto& running : running_) running.worker->ask_to_end();
   for (auto& running : running_) {
-    if (running.thread.joinable()) running.thread.join();
+    running.worker->stop();
     running.opensm.reset();
     running.controller->refuse_requests();
   }
@@ -85,22 +88,24 @@ void LiveSubnets::step(std::chrono::milliseconds wait) {
   for (auto& running : running_) running.controller->step(loop_.state(), wait);
 }
 
-void LiveSubnets::run(Running& running) {
-  while (!stopping_) {
+void LiveSubnets::run(Running& running, Worker::Turn& turn) {
+  while (!turn.is_to_end()) {
     const ClusterStatePtr state = loop_.state();
     if (running.opensm) running.opensm->follow(*state, running.controller->opensm_ports(), loop_.term());
     // OpenSM's reports come from its plugin's thread: a shorter wait handles them sooner.
     running.controller->step(state, running.opensm ? kListenToOpensm : kListen);
-    if (running.controller->status()->phase == SubnetPhase::offline) std::this_thread::sleep_for(kOffline);
+    if (running.controller->status()->phase == SubnetPhase::offline) turn.pause(kOffline);
   }
 }
 
-void LiveSubnets::report(decltype(Command::body) body) {
+void LiveSubnets::report(decltype(Command::body) body, std::string request) {
   // Where the queue is full, the next report contains what this one did.
-  const bool queued = loop_.submit({"fabric", std::move(body)}, [this](const CommandResult& result) {
-    if (!result) warn_("a report from the fabric was not recorded: " + result.error().error.text());
-  });
-  if (!queued) warn_("a report from the fabric was not recorded: too many changes are waiting");
+  const log::Log log = log_.span("round", request);
+  const bool queued =
+      loop_.submit({"fabric", std::move(body), {.request_id = std::move(request)}}, [log](const CommandResult& result) {
+        if (!result) log.warn("a report from the fabric was not recorded: {}", result.error().error.text());
+      });
+  if (!queued) log.warn("a report from the fabric was not recorded: too many changes are waiting");
 }
 
 std::vector<SubnetStatusPtr> LiveSubnets::subnets() const {
@@ -125,6 +130,11 @@ void LiveSubnets::ask(std::string_view subnet, Request request, Completion done)
   done(fail(ErrorKind::conflict, "subnets.notLive",
             "there is no live connection to subnet '" + std::string(subnet) + "'", {},
             "configure one: [[subnet]] in railweaved's configuration"));
+}
+
+void LiveSubnets::release(std::string_view subnet, const std::string& link) {
+  const auto found = std::ranges::find(running_, subnet, &Running::name);
+  if (found != running_.end()) found->controller->release(link);
 }
 
 std::optional<PortCounters> LiveSubnets::counters(const fabric::Topology& topology, fabric::PortId port) const {

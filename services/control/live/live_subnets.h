@@ -2,14 +2,14 @@
 // of the control loop and reports to it what was observed.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "fabric/base/log/log.h"
+#include "fabric/base/worker/worker.h"
 #include "services/control/control_loop.h"
 #include "services/control/live/opensm_link.h"
 #include "services/control/live/status/live_fabric.h"
@@ -32,15 +32,14 @@ class LiveSubnets final : public LiveFabric {
   };
 
   // loop must outlive it, and be started before start().
-  LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, std::function<void(const std::string&)> warn,
-              const Clocks& clocks = {});
+  LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, const log::Log& log, const Clocks& clocks = {});
   ~LiveSubnets() override;
 
   // Errors: a socket that cannot be opened.
   [[nodiscard]] Result<void> start();
   // Instead of start(), on the caller's thread: one round of each subnet, which waits for reports for at most `wait`.
   void step(std::chrono::milliseconds wait);
-  // Of the accepted topology; shared with other users of routes.
+  // The routes of the accepted topology, shared with their other users.
   [[nodiscard]] const std::shared_ptr<RoutingCache>& routes() const { return routes_; }
 
   // Ends the threads. Switches keep their tables; waiting requests are answered. May be called twice.
@@ -50,6 +49,7 @@ class LiveSubnets final : public LiveFabric {
   [[nodiscard]] SubnetStatusPtr subnet(std::string_view name) const override;
   [[nodiscard]] std::optional<PortProgress> port_progress(std::string_view name) const override;
   void ask(std::string_view subnet, Request request, Completion done) override;
+  void release(std::string_view subnet, const std::string& link) override;
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology,
                                                      fabric::PortId port) const override;
   [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
@@ -63,17 +63,17 @@ class LiveSubnets final : public LiveFabric {
     std::unique_ptr<SubnetController> controller;
     std::string opensm_socket;
     std::unique_ptr<OpensmLink> opensm;
-    std::thread thread;
+    std::unique_ptr<Worker> worker;
   };
-  void run(Running& running);
-  void report(decltype(Command::body) body);
+  void run(Running& running, Worker::Turn& turn);
+  // request: what it came of, for the audit trail.
+  void report(decltype(Command::body) body, std::string request);
 
   ControlLoop& loop_;
-  std::function<void(const std::string&)> warn_;
+  const log::Log log_;
   const std::shared_ptr<RoutingCache> routes_;  // the loop's
   RoutingCache host_routes_{false};
   std::vector<Running> running_;
-  std::atomic<bool> stopping_ = false;
 };
 
 }  // namespace railweave::control

@@ -36,23 +36,56 @@ opensm::RoutingPolicy policy_of(const ClusterState& state) {
   return policy;
 }
 
+std::string_view text_of(opensm::PolicyEvent::Kind kind) {
+  using enum opensm::PolicyEvent::Kind;
+  switch (kind) {
+    case trap:
+      return "a trap";
+    case subnetUp:
+      return "the subnet is up";
+    case subnetError:
+      return "errors, it will sweep again";
+    case routing:
+      return "tables are about to be written";
+    case routed:
+      return "tables were computed";
+    case written:
+      return "blocks of a table were written";
+    case refused:
+      return "a policy or routing was refused";
+    case takesPorts:
+      return "tables of ports are programmed";
+    case noPorts:
+      return "tables of ports are not programmed";
+    case lost:
+      return "events were lost";
+  }
+  return "?";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_path, SubnetController& controller,
-                                                      const std::function<void(const std::string&)>& warn) {
-  std::unique_ptr<OpensmLink> link(new OpensmLink(warn));
+                                                      const log::Log& log) {
+  std::unique_ptr<OpensmLink> link(new OpensmLink(log));
   opensm::PolicyServerHooks hooks;
-  hooks.event = [&controller](Guid instance, const opensm::PolicyEvent& event) {
+  hooks.event = [&controller, log](Guid instance, const opensm::PolicyEvent& event) {
     using Kind = opensm::PolicyEvent::Kind;
+    log.debug("OpenSM tells: {}", text_of(event.kind));
     if (event.kind == Kind::trap && event.number == kLinkStateTrap) controller.notice({event.device});
-    if (event.kind == Kind::subnetUp || event.kind == Kind::lost) controller.opensm_settled();
+    if (event.kind == Kind::routing) controller.opensm_writes();
+    const bool is_settled = event.kind == Kind::subnetUp || event.kind == Kind::routed;
+    if (is_settled || event.kind == Kind::lost) controller.opensm_settled();
     if (event.kind == Kind::refused) controller.opensm_refused(event.text);
     if (event.kind == Kind::routed) controller.opensm_wrote();
     if (event.kind == Kind::takesPorts) controller.opensm_takes_ports(instance, {});
     if (event.kind == Kind::noPorts) controller.opensm_takes_ports(instance, event.text);
   };
-  hooks.changed = [&controller](Guid instance, bool connected) { controller.opensm_connected(instance, connected); };
-  hooks.problem = [warn](const Error& error) { warn("OpenSM's plugin: " + error.text()); };
+  hooks.changed = [&controller, log](Guid instance, bool connected) {
+    log.info("OpenSM's plugin is {}", connected ? "connected" : "gone");
+    controller.opensm_connected(instance, connected);
+  };
+  hooks.problem = [log](const Error& error) { log.warn("OpenSM's plugin: {}", error.text()); };
   auto server = opensm::PolicyServer::start({.socket_path = socket_path}, std::move(hooks));
   if (!server) return std::unexpected(server.error());
   link->server_ = std::move(*server);
@@ -60,21 +93,28 @@ Result<std::unique_ptr<OpensmLink>> OpensmLink::start(const std::string& socket_
 }
 
 void OpensmLink::follow(const ClusterState& state, const SubnetController::OpensmPorts& wanted, std::uint64_t term) {
-  const bool is_same = wanted.ports == ports_.ports && wanted.repeat == ports_.repeat;
-  if (view_version_ == state.view_version && (wanted.ports == nullptr || is_same)) return;
+  const bool has_ports = wanted.ports != nullptr && (wanted.ports != ports_.ports || wanted.repeat != ports_.repeat);
+  const bool is_same = !has_ports && wanted.rewrite == ports_.rewrite;
+  if (view_version_ == state.view_version && is_same) return;
   opensm::RoutingPolicy policy = policy_of(state);
   policy.term = term;
   policy.revision = ++revision_;
-  if (wanted.ports != nullptr) ports_ = wanted;
+  if (wanted.ports != nullptr) {
+    ports_ = wanted;
+  } else {
+    ports_.rewrite = wanted.rewrite;
+  }
   policy.keeps_ports = ports_.ports == nullptr;
   if (ports_.ports != nullptr) policy.ports = *ports_.ports;
   policy.repeat = ports_.repeat;
+  policy.rewrite = wanted.rewrite;
   const bool first = !view_version_;
   view_version_ = state.view_version;
-  if (!first && policy.same_content(published_) && policy.repeat == published_.repeat) return;
+  const bool is_repeated = policy.repeat != published_.repeat || policy.rewrite != published_.rewrite;
+  if (!first && policy.same_content(published_) && !is_repeated) return;
   published_ = policy;
   if (auto published = server_->publish(std::move(policy)); !published) {
-    warn_("drains and tables of ports were not passed on to OpenSM: " + published.error().text());
+    log_.warn("drains and tables of ports were not passed on to OpenSM: {}", published.error().text());
   }
 }
 

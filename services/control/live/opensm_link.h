@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "fabric/base/log/log.h"
 #include "fabric/drivers/opensm/protocol/policy_server.h"
 #include "services/control/live/subnet_controller.h"
 #include "services/control/state/cluster_state.h"
@@ -14,15 +15,15 @@ class OpensmLink {
  public:
   // Listens when it returns. The controller must outlive it.
   static Result<std::unique_ptr<OpensmLink>> start(const std::string& socket_path, SubnetController& controller,
-                                                   const std::function<void(const std::string&)>& warn);
+                                                   const log::Log& log);
   // Publishes the state's drains and the tables of ports where they changed. Used by one thread.
   // term: of the process that leads.
   void follow(const ClusterState& state, const SubnetController::OpensmPorts& wanted, std::uint64_t term);
 
  private:
-  explicit OpensmLink(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
+  explicit OpensmLink(log::Log log) : log_(std::move(log)) {}
 
-  std::function<void(const std::string&)> warn_;
+  const log::Log log_;
   std::optional<std::uint64_t> view_version_;
   SubnetController::OpensmPorts ports_;
   std::uint64_t revision_ = 0;

@@ -3,43 +3,34 @@
 #include <algorithm>
 #include <utility>
 
+#include "fabric/base/plural.h"
 #include "services/control/live/links/link_alarms.h"
 #include "services/control/live/ports/lid_check.h"
 #include "services/control/state/link_state.h"
 
 namespace railweave::control {
-namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
-
-std::string plural(std::size_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
-// "2 links down, 1 back"
-std::string text_of(const ObservedLinks::Change& change) {
-  if (change.lost == 0) return plural(change.back, "link", "links") + " back";
-  return plural(change.lost, "link", "links") + " down" +
-         (change.back == 0 ? std::string() : ", " + std::to_string(change.back) + " back");
-}
-
-}  // namespace
 
 SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings surroundings)
     : options_(std::move(options)),
       with_(std::move(surroundings)),
       board_(options_.subnet, options_.port, with_.report),
       connection_(options_, with_),
+      rounds_(with_.log, options_.subnet, with_.unix_us()),
       context_{.options = options_,
                .with = with_,
                .board = board_,
                .connection = connection_,
                .jobs = jobs_,
+               .rounds = rounds_,
                .stop_writing = [this](const Error& error) { stop_writing(error); }},
       watch_(context_, inbox_),
       cabling_(context_),
+      keys_(context_),
       audit_(options_.audits),
-      walks_(options_.audits) {}
+      walks_(options_.audits),
+      balance_(options_.audits) {}
 
 SubnetController::Followed::Followed(const SubnetContext& context, const ClusterState& state,
                                      SubnetRoutes::Audits audits, const FabricWatch& watch, const Followed* before)
@@ -55,11 +46,28 @@ SubnetController::Followed::Followed(const SubnetContext& context, const Cluster
       health(before != nullptr && before->version == version ? before->health
              : links.found() ? std::make_shared<SubnetHealth>(links, context.options.archive,
                                                               before != nullptr ? before->health.get() : nullptr)
-                             : nullptr) {}
+                             : nullptr) {
+  routes.before_writing([this, &watch](const ClusterState& now) {
+    return qos.open_for(now, routes_for_qos(), [&watch](Guid device) { return watch.silent().contains(device); });
+  });
+}
+
+QosKeeper::Routes SubnetController::Followed::routes_for_qos() const {
+  const WantedRoutes& wanted = routes.wanted();
+  return {.input = wanted.base()->input,
+          .routing = wanted.routing(),
+          .version = wanted.version(),
+          .view = wanted.view(),
+          .are_applied = !qos.has_lanes() || !routes.have_work()};
+}
 
 void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseconds wait) {
+  rounds_.begin_round();
   // 1. The connection, in the mode that the state asks for.
-  if (connection_.set_mode(with_.mode_now ? with_.mode_now() : state->mode(options_.subnet))) {
+  const SubnetMode mode = with_.mode_now ? with_.mode_now() : state->mode(options_.subnet);
+  if (mode != connection_.mode() && connection_.is_open() && !is_blind_) keys_.give_back();
+  if (connection_.set_mode(mode)) {
+    context_.log().info("mode {}", to_string(mode));
     board_.alarms().clear_of_mode();
     board_.status().problem.clear();
   }
@@ -68,8 +76,20 @@ void SubnetController::step(const ClusterStatePtr& state, std::chrono::milliseco
   if (connection_.is_open()) {
     if (auto done = round(*state, wait); !done) disconnect(done.error());
   }
-  // 3. Requests of clients.
+  // 3. Whose tables are in force, which what is said of routes rests on.
+  report_in_force(*state);
+  // 4. Requests of clients.
   answer_requests(*state);
+}
+
+void SubnetController::report_in_force(const ClusterState& state) {
+  constexpr std::int64_t kEveryUs = 200'000;
+  if (followed_ == nullptr || !context_.mode_holds() || followed_->version != state.accepted.version) return;
+  const std::int64_t now_us = with_.monotonic_us();
+  if (in_force_at_us_ != 0 && now_us - in_force_at_us_ < kEveryUs) return;
+  in_force_at_us_ = now_us;
+  const bool is_seen = connection_.is_open() && !is_blind_;
+  followed_->routes.report_in_force(state, is_seen ? std::string() : board_.status().problem);
 }
 
 Result<void> SubnetController::round(const ClusterState& state, std::chrono::milliseconds wait) {
@@ -103,6 +123,10 @@ void SubnetController::connect() {
   board_.status().mode = connection_.mode();
   if (!connection_.is_due()) return;
   if (auto opened = connection_.open(); !opened) return disconnect(opened.error());
+  if (connection_.mode() == SubnetMode::opensm) {
+    connection_.driver().yield_when([this] { return inbox_.opensm_is_writing(); });
+  }
+  context_.log().info("connected through {}", options_.port);
   board_.status().phase = SubnetPhase::discovering;
   board_.status().problem.clear();
   board_.publish();
@@ -110,6 +134,8 @@ void SubnetController::connect() {
 
 // Switches keep their tables, so traffic goes on. The tables are read again when the connection is back.
 void SubnetController::disconnect(const Error& error) {
+  const bool is_new = board_.status().phase != SubnetPhase::offline || board_.status().problem != error.text();
+  context_.log().write(is_new ? log::Level::warn : log::Level::debug, "cannot be reached: {}", error.text());
   connection_.close();
   leave_blindness();
   if (followed_) followed_->routes.forget_applied();
@@ -122,6 +148,8 @@ void SubnetController::disconnect(const Error& error) {
 
 // What switches hold may be changed by another subnet manager from now on, and is read again when it is gone.
 void SubnetController::stop_writing(const Error& error) {
+  const bool is_new = board_.status().problem != error.text();
+  context_.log().write(is_new ? log::Level::warn : log::Level::debug, "is not written to: {}", error.text());
   followed_->ports.forget();
   followed_->routes.forget_applied();
   followed_->qos.forget_all();
@@ -132,8 +160,8 @@ void SubnetController::stop_writing(const Error& error) {
 }
 
 Result<void> SubnetController::follow_topology(const ClusterState& state) {
-  followed_ =
-      std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_}, watch_, followed_.get());
+  followed_ = std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_, balance_}, watch_,
+                                         followed_.get());
   board_.status().qos.reset();
   board_.publish_ports({});
   {
@@ -151,6 +179,7 @@ Result<void> SubnetController::discover(const ClusterState& state) {
   auto found = watch_.discover();
   if (!found) return std::unexpected(found.error());
   connection_.set_read();
+  keys_.distrust();
   board_.alarms().set_subnet("subnet.offline", AlarmSeverity::critical, "");
   followed_->ports.forget();
   return handle(state, std::move(*found));
@@ -181,14 +210,19 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
   SubnetStatus& status = board_.status();
   finding.cause.swept_us = context_.now() - finding.cause.start_us;
   finding.cause.mads += finding.sweep.asked;
-  status.discovery.at_us = with_.unix_us();
   watch_.note(finding);
   board_.alarms().repeat_lost(*state.alarms);
   if (finding.sweep.blind) {
     go_blind();
     return {};
   }
+  status.discovery.at_us = with_.unix_us();
   leave_blindness();
+  // Ports that hold another key take nothing else: first, where nothing is written yet; a repair does not wait for it.
+  if (finding.sweep.changed) keys_.distrust();
+  if (!followed_->ports.is_done()) {
+    if (auto kept = keys_.keep(state); !kept) return kept;
+  }
   if (!followed_->observed.empty()) report_links(state);
   followed_->qos.report_limits(state);
   seq_ = kNoSeq;  // reports of drains that were lost are made again
@@ -203,29 +237,6 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
   show_differences(state);
   board_.publish();
   return {};
-}
-
-// Through the local port nothing is seen any more. That says nothing of switches, which keep what they have; what they
-// hold, and which ports are active, is read again when they are back.
-void SubnetController::go_blind() {
-  is_blind_ = true;
-  followed_->ports.forget();
-  followed_->routes.forget_applied();
-  followed_->qos.forget_all();
-  board_.status().phase = SubnetPhase::blind;
-  board_.status().problem =
-      context_.name() + " cannot be seen: the local port has no link, or what is behind it does not answer";
-  board_.alarms().set_subnet("subnet.blind", AlarmSeverity::critical,
-                             board_.status().problem + "; switches keep their tables, and nothing is repaired");
-  board_.publish();
-}
-
-void SubnetController::leave_blindness() {
-  if (!is_blind_) return;
-  is_blind_ = false;
-  board_.status().problem.clear();
-  board_.status().phase = SubnetPhase::discovering;
-  board_.alarms().set_subnet("subnet.blind", AlarmSeverity::critical, "");
 }
 
 // In direct mode: every port that has a peer passes packets, and answers to its own LID.
@@ -243,93 +254,79 @@ Result<void> SubnetController::keep_ports_active() {
 }
 
 // New link states: repaired first, reported afterwards.
-Result<void> SubnetController::follow_links(const ClusterState& state, RepairCause cause) {
+Result<void> SubnetController::follow_links(const ClusterState& state, RepairCause cause, bool recompute) {
   Followed& f = *followed_;
   if (auto done = keep_ports_active(); !done) return done;
   // A port that is to be activated counts as up before that, and as what it is afterwards.
   const bool is_activated = connection_.mode() == SubnetMode::direct && f.ports.is_done();
   const auto change =
-      f.observed.observe(connection_.driver(), connection_.writes() && !is_activated, context_.now(), state.view);
+      f.observed.observe(connection_.driver(), connection_.writes() && !is_activated, {context_.now(), with_.unix_us()},
+                         state.view, connection_.mode() == SubnetMode::direct);
   f.routes.set_presences(SwitchPresences(f.links, connection_.driver(), watch_.silent()));
-  raise_flapping(context_, f.links, f.observed);
-  board_.status().links_damped = f.observed.damped().size();
-  board_.status().links_up = f.observed.up();
-  board_.status().links_down = f.observed.states().size() - f.observed.up();
+  show_links(context_, f.links, f.observed);
+  tell_links(change, cause);
   for (const std::size_t cable : change.differing) f.routes.touch_ends_of(f.links.cables()[cable].link);
   for (const std::size_t cable : change.returned) {
     f.routes.doubt_ends_of(f.links.cables()[cable].link);
     f.qos.forget(f.links.cables()[cable]);
   }
-  if (!change.is_first && change.lost + change.back > 0) cause.text = text_of(change);
-  auto repaired = change.is_first || !change.differing.empty() || f.routes.have_work()
-                      ? f.routes.bring_to_wanted(state, cause)
-                      : Result<void>();
+  if (!change.is_first && change.lost + change.back > 0) cause.text = change.text();
+  if (!change.other_rate.empty() && change.lost + change.back == 0 && !change.is_first) {
+    cause.text = plural(change.other_rate.size(), "link", "links") + " at another speed";
+  }
+  recompute =
+      recompute || change.is_first || !change.differing.empty() || !change.other_rate.empty() || f.routes.have_work();
+  auto repaired = recompute ? f.routes.bring_to_wanted(state, cause) : Result<void>();
+  if (!repaired) {
+    report_links(state);
+    return repaired;
+  }
+  // What is held was not needed by the cables; where the engine needs it all the same, it is used.
+  if (f.observed.held() > 0 && connection_.writes() && !f.routes.are_cleared()) {
+    f.observed.use_all();
+    return follow_links(state, {.text = "links that flap are needed", .start_us = context_.now()});
+  }
   report_links(state);
-  if (!repaired) return repaired;
   show_differences(state);
   board_.publish();
   return {};
 }
 
-// Whatever the control loop does not know yet: a report that was lost is made again with the next sweep.
-void SubnetController::report_links(const ClusterState& state) {
-  const SubnetLinks& links = followed_->links;
-  if (state.view.topology_ptr() != links.topology()) return;
-  const auto states = followed_->observed.states();
-  ReportLinks report{options_.subnet, {}};
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const LinkId link = links.cables()[i].link;
-    if (state.view.state(link) != states[i]) report.links.push_back({links.topology()->link_text(link), states[i]});
-  }
-  if (!report.links.empty()) with_.report(std::move(report));
-}
-
-void SubnetController::show_differences(const ClusterState& state) {
-  control::show_differences(context_, state, followed_->links, followed_->observed,
-                            followed_->routes.applied().isolated(), followed_->routes.presences());
-  if (followed_->links.found()) show_exchanges(context_, followed_->exchanged);
-}
-
 Result<void> SubnetController::follow_state(const ClusterState& state) {
   Followed& f = *followed_;
   if (state.view_version != f.routes.wanted().view_version()) {
-    if (waits_for_ports(state)) return {};
-    waits_for_ports_us_.reset();
     const RepairCause cause{.text = "drains or link states changed", .start_us = context_.now()};
-    if (auto done = f.routes.bring_to_wanted(state, cause); !done) return done;
+    // A link that is held may be the last one now.
+    auto done =
+        f.observed.is_any_flapping() ? follow_links(state, cause, true) : f.routes.bring_to_wanted(state, cause);
+    if (!done) return done;
   }
-  if (!f.observed.empty() && f.observed.take_calm(context_.now())) {
-    if (auto done = follow_links(state, {.text = "links are calm again", .start_us = context_.now()}); !done)
-      return done;
-  }
+  if (auto done = follow_flaps(state); !done) return done;
   if (state.seq != seq_) f.routes.report_drains(state);
   seq_ = state.seq;
   return {};
 }
 
-bool SubnetController::waits_for_ports(const ClusterState& state) {
-  constexpr std::int64_t kMostUs = 1'000'000;
-  const WantedRoutes& wanted = followed_->routes.wanted();
-  const FabricView& before = wanted.view();
-  if (connection_.mode() != SubnetMode::direct || !followed_->qos.has_lanes() || !wanted.exist()) return false;
-  if (before.topology_ptr() != state.view.topology_ptr()) return false;
-  bool is_drain = false, is_failure = false;
-  state.view.for_each_touched_switch(
-      before, [&](fabric::SwitchId sw) { is_drain = is_drain || (state.view.drained(sw) && !before.drained(sw)); });
-  state.view.for_each_touched_link(before, [&](LinkId link) {
-    is_drain = is_drain || (state.view.drained(link) && !before.drained(link));
-    is_failure = is_failure || (!state.view.alive(link) && before.alive(link));
-  });
-  if (!is_drain || is_failure) return false;
-  if (!waits_for_ports_us_) waits_for_ports_us_ = context_.now();
-  const bool is_done = planned_seq_ == state.seq && !followed_->qos.is_due();
-  return !is_done && context_.now() - *waits_for_ports_us_ < kMostUs;
+// Links that became calm, or that an operator released.
+Result<void> SubnetController::follow_flaps(const ClusterState& state) {
+  ObservedLinks& observed = followed_->observed;
+  const auto released = inbox_.take_released();
+  if (observed.empty()) return {};
+  RepairCause cause{.text = released.empty() ? "links are calm again" : "links were released",
+                    .start_us = context_.now()};
+  for (const std::string& name : released) {
+    if (const LinkId link = followed_->links.topology()->find_link(name)) observed.release(link);
+  }
+  if (released.empty() && !observed.is_calm(context_.now())) return {};
+  return follow_links(state, std::move(cause));
 }
 
 Result<void> SubnetController::use_idle_time(const ClusterState& state) {
   Followed& f = *followed_;
   f.routes.audit();
+  keys_.note(watch_.take_wrong_keys());
   if (!f.routes.are_quiet()) return {};
+  if (auto kept = keys_.keep(state); !kept) return kept;
   if (watch_.take_rediscover()) {  // for operators: devices that were not accepted
     auto found = connection_.driver().discover();
     if (!found) return std::unexpected(found.error());
@@ -346,14 +343,10 @@ Result<void> SubnetController::use_idle_time(const ClusterState& state) {
     if (auto done = f.routes.check_opensm(state, news); !done) return done;
     if (!f.routes.opensm().matches()) return {};
   }
+  if (auto done = f.routes.keep_balanced(state); !done) return done;
   const auto differs = f.routes.look_some(state);
   if (!differs) return std::unexpected(differs.error());
   if (*differs) watch_.distrust();
-  if (ports_checked_us_ == 0) ports_checked_us_ = context_.now();
-  if (context_.now() - ports_checked_us_ >= options_.check_ports_every.count() * 1000) {
-    f.qos.check_all();
-    ports_checked_us_ = context_.now();
-  }
   return {};
 }
 
@@ -365,10 +358,11 @@ Result<void> SubnetController::keep_qos(const ClusterState& state) {
   const WantedRoutes& wanted = f.routes.wanted();
   // Lanes of routes that are not to be written are not written either.
   if (wanted.lanes_used() > 1 && !f.routes.are_cleared()) return {};
-  f.qos.plan(state, {.input = wanted.base()->input, .routing = wanted.routing(), .version = wanted.version()});
-  planned_seq_ = state.seq;
+  f.qos.plan(state, f.routes_for_qos());
   if (!is_direct && !f.qos.opensm_writes()) return {};
-  return f.qos.write_some([this](Guid device) { return watch_.silent().contains(device); });
+  const auto is_silent = [this](Guid device) { return watch_.silent().contains(device); };
+  if (auto done = f.qos.write_some(is_silent); !done) return done;
+  return f.qos.look_some(is_silent);
 }
 
 Result<void> SubnetController::poll_counters(const ClusterState& state) {
@@ -379,30 +373,10 @@ Result<void> SubnetController::poll_counters(const ClusterState& state) {
       health->poll(connection_.driver(), context_.now(), with_.unix_us(), options_.counters_every.count() * kUsPerMs);
   if (!has_news) return std::unexpected(has_news.error());
   if (!*has_news) return {};
+  show_unread_counters(context_, followed_->links, *health);
   auto alarms = health->alarms([&](LinkId link) { return jobs_.at(state, *followed_->links.topology(), link); });
   for (auto& [kind, list] : alarms) board_.alarms().set(kind, std::move(list));
   return {};
-}
-
-std::shared_ptr<const SubnetHealth> SubnetController::health() const {
-  const std::lock_guard lock(health_mutex_);
-  return health_;
-}
-
-std::optional<PortCounters> SubnetController::counters(const Topology& topology, PortId port) const {
-  const auto known = health();
-  return known ? known->counters(topology, port) : std::nullopt;
-}
-
-std::optional<PastCounters> SubnetController::counters_at(const Topology& topology, PortId port,
-                                                          std::int64_t at_us) const {
-  const auto known = health();
-  return known ? known->counters_at(topology, port, at_us, with_.unix_us()) : std::nullopt;
-}
-
-void SubnetController::archive(const Topology& topology, std::span<const PortId> ports, health::ArchiveRing ring,
-                               ArchivedPorts& ranges) const {
-  if (const auto known = health()) known->archive(topology, ports, ring, with_.unix_us(), ranges);
 }
 
 void SubnetController::ask(LiveFabric::Request request, LiveFabric::Completion done) {

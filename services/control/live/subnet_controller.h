@@ -19,6 +19,7 @@
 #include "services/control/live/cabling/cabling_follower.h"
 #include "services/control/live/connection/subnet_connection.h"
 #include "services/control/live/connection/subnet_inbox.h"
+#include "services/control/live/connection/subnet_log.h"
 #include "services/control/live/connection/subnet_options.h"
 #include "services/control/live/links/fabric_watch.h"
 #include "services/control/live/links/observed_links.h"
@@ -26,6 +27,8 @@
 #include "services/control/live/links/subnet_links.h"
 #include "services/control/live/ports/port_activation.h"
 #include "services/control/live/ports/qos_keeper.h"
+#include "services/control/live/ports/subnet_keys.h"
+#include "services/control/live/routes/fresh_balance.h"
 #include "services/control/live/routes/route_audit.h"
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/live/status/status_board.h"
@@ -41,6 +44,8 @@ class SubnetController {
 
   [[nodiscard]] SubnetStatusPtr status() const { return board_.published(); }
   [[nodiscard]] PortProgress port_progress() const { return board_.ports(); }
+  // The id of the round under way, for its reports; for the stepping thread.
+  [[nodiscard]] const std::string& round_id() { return rounds_.round(); }
   // See LiveFabric. None too: of another topology.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
   [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
@@ -51,9 +56,12 @@ class SubnetController {
   void ask(LiveFabric::Request request, LiveFabric::Completion done);
   // After the last step(): waiting requests are answered with an error.
   void refuse_requests();
+  // See LiveFabric::release; by Topology::link_text().
+  void release(const std::string& link) { inbox_.release(link); }
   // OpenSM's plugin saw links of these switches change: handled as if the switches had reported it.
   void notice(const std::vector<Guid>& switches) { inbox_.notice(switches); }
   void opensm_connected(Guid instance, bool connected) { inbox_.opensm_connected(instance, connected); }
+  void opensm_writes() { inbox_.opensm_writes(); }    // forwarding tables, soon
   void opensm_settled() { inbox_.opensm_settled(); }  // a sweep is done: its tables are on the switches
   void opensm_refused(const std::string& why) { inbox_.opensm_refused(why); }
   void opensm_wrote() { inbox_.opensm_wrote(); }
@@ -63,10 +71,11 @@ class SubnetController {
   struct OpensmPorts {
     std::shared_ptr<const fabric::opensm::PortPolicy> ports;
     std::uint64_t repeat = 0;
+    std::uint64_t rewrite = 0;  // the same of forwarding tables
   };
   [[nodiscard]] OpensmPorts opensm_ports() const {
     if (followed_ == nullptr || connection_.mode() != SubnetMode::opensm) return {};
-    return {followed_->qos.opensm_ports(), followed_->qos.opensm_repeat()};
+    return {followed_->qos.opensm_ports(), followed_->qos.opensm_repeat(), followed_->routes.opensm_rewrite()};
   }
 
  private:
@@ -77,6 +86,7 @@ class SubnetController {
              const FabricWatch& watch, const Followed* before);
     Followed(const Followed&) = delete;
     Followed& operator=(const Followed&) = delete;
+    [[nodiscard]] QosKeeper::Routes routes_for_qos() const;
 
     const std::uint64_t version;
     const SubnetLinks links;
@@ -93,9 +103,6 @@ class SubnetController {
   Result<void> round(const ClusterState& state, std::chrono::milliseconds wait);
   Result<void> listen(const ClusterState& state, std::chrono::milliseconds wait);
   Result<void> follow_state(const ClusterState& state);
-  // Routes that a drain asks for wait, for at most a second, until ports have the tables of the state: what a job is no
-  // longer covered for opens its lane to links that its packets have not come by.
-  [[nodiscard]] bool waits_for_ports(const ClusterState& state);
   Result<void> use_idle_time(const ClusterState& state);
   Result<void> keep_qos(const ClusterState& state);
   Result<void> poll_counters(const ClusterState& state);
@@ -109,11 +116,15 @@ class SubnetController {
   Result<void> discover(const ClusterState& state);
   Result<void> check_in_charge();
   Result<void> handle(const ClusterState& state, FabricWatch::Finding finding);
-  Result<void> follow_links(const ClusterState& state, RepairCause cause);
+  // recompute: routes too, whatever differs.
+  Result<void> follow_links(const ClusterState& state, RepairCause cause, bool recompute = false);
+  Result<void> follow_flaps(const ClusterState& state);
   Result<void> keep_ports_active();
+  void report_in_force(const ClusterState& state);
   void go_blind();
   void leave_blindness();
   void report_links(const ClusterState& state);
+  void tell_links(const ObservedLinks::Change& change, const RepairCause& cause) const;
   void show_differences(const ClusterState& state);
 
   [[nodiscard]] std::shared_ptr<const SubnetHealth> health() const;
@@ -125,19 +136,20 @@ class SubnetController {
   StatusBoard board_;
   SubnetConnection connection_;
   LinkJobs jobs_;
+  SubnetLog rounds_;
   const SubnetContext context_;
   FabricWatch watch_;
   CablingFollower cabling_;
+  SubnetKeys keys_;
   RouteAudit audit_, walks_;
+  FreshBalance balance_;
 
   std::unique_ptr<Followed> followed_;  // null: no topology was followed yet
   static constexpr std::uint64_t kNoSeq = UINT64_MAX;
   std::uint64_t seq_ = kNoSeq;  // of the state whose drains were looked at
   bool is_blind_ = false;       // nothing is known of the subnet, though the connection is open
-  std::int64_t ports_checked_us_ = 0, phase_shown_us_ = 0;
-  std::uint64_t planned_seq_ = kNoSeq;              // of the state that ports were last planned for
-  std::optional<std::int64_t> waits_for_ports_us_;  // since when
-  mutable std::mutex health_mutex_;                 // guards health_
+  std::int64_t phase_shown_us_ = 0, in_force_at_us_ = 0;
+  mutable std::mutex health_mutex_;  // guards health_
   std::shared_ptr<SubnetHealth> health_;
 };
 

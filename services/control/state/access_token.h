@@ -26,6 +26,7 @@ constexpr std::optional<std::string_view> enum_exception(Role role) {
 
 struct AccessToken {
   static constexpr std::size_t kMaxTokens = 10'000;
+  static constexpr std::size_t kForAdministrators = 100;  // of these
 
   std::string id;    // the readable part of the token, 12 lower-case letters and digits
   std::string name;  // whose it is, for people and as the actor of changes

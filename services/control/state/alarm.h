@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fabric/base/enum_text.h"
+#include "fabric/base/message.h"
 
 namespace railweave::control {
 
@@ -20,7 +21,7 @@ struct Alarm {
   std::string subject_id;
   std::string subnet;
   AlarmSeverity severity = AlarmSeverity::warning;
-  std::string text;               // what is wrong and what to do
+  Message text;                   // what is wrong and what to do, by the code `kind`
   std::vector<std::string> jobs;  // affected when the alarm was raised; at most kMaxJobs
   std::int64_t raised_us = 0;
   std::uint64_t version = 0;  // seq of the event that raised or last changed it
@@ -33,6 +34,17 @@ struct Alarm {
   [[nodiscard]] bool acknowledged() const { return acknowledged_us != 0; }
   [[nodiscard]] std::string id() const { return kind + ":" + subject_id; }
 };
+
+// An alarm that is listed apart for a while. It outlives the alarm, so that one that comes and goes stays muted.
+struct AlarmMute {
+  std::string by, note;
+  AlarmSeverity severity = AlarmSeverity::warning;  // of the alarm then: a worse one is not muted
+  std::int64_t at_us = 0, until_us = 0;
+
+  static constexpr std::int64_t kShortest_us = 60'000'000;
+  static constexpr std::int64_t kLongest_us = std::int64_t{30} * 86'400 * 1'000'000;
+};
+using MuteTable = std::map<std::string, AlarmMute, std::less<>>;  // by Alarm::id(); at most kMaxAlarms
 
 using AlarmTable = std::map<std::string, Alarm, std::less<>>;  // by Alarm::id()
 inline constexpr std::size_t kMaxAlarms = 10'000;              // alarms of further subjects are dropped

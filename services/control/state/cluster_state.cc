@@ -19,9 +19,12 @@ ClusterState::ClusterState()
       relabelled(std::make_shared<const std::set<JobId>>()),
       subnet_policies(std::make_shared<const SubnetPolicyTable>()),
       subnet_spreads(std::make_shared<const SubnetSpreadTable>()),
+      subnet_tables(std::make_shared<const SubnetTablesTable>()),
       drains(std::make_shared<const DrainTable>()),
       link_costs(std::make_shared<const LinkCosts>()),
+      route_bases(std::make_shared<const RouteBasisTable>()),
       alarms(std::make_shared<const AlarmTable>()),
+      mutes(std::make_shared<const MuteTable>()),
       webhooks(std::make_shared<const WebhookTable>()),
       ended(std::make_shared<const std::deque<JobId>>()),
       queue_rules(std::make_shared<const QueueRules>()),
@@ -54,14 +57,17 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   if (!relabelled->empty()) relabelled = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
+  cut_off = std::make_shared<const fabric::CutOffSwitches>();
   accepted.topology = std::move(topology);
   rejoin_sites();
   for (const auto host : accepted.topology->hosts()) {
     if (has_uncabled(host)) refresh_availability(host);
   }
   for (const auto& [target, drain] : *drains) mark(target, true);
+  refresh_cut_off();
   put_costs(*link_costs);
   follow_spreads();
+  follow_route_bases();
 }
 
 void ClusterState::put_spread(const std::string& subnet, SubnetSpread spread) {
@@ -74,6 +80,33 @@ void ClusterState::put_spread(const std::string& subnet, SubnetSpread spread) {
 void ClusterState::follow_spreads() {
   if (subnet_spreads->empty() || accepted.topology == nullptr) return;
   for (const auto subnet : topology().subnets()) view.set_spread(subnet, spread(topology().name(subnet)));
+}
+
+void ClusterState::put_route_basis(const std::string& subnet, RouteBasis basis) {
+  auto table = std::make_shared<RouteBasisTable>(*route_bases);
+  if (basis.links.empty() && basis.switches.empty()) {
+    table->erase(subnet);
+  } else {
+    table->insert_or_assign(subnet, std::move(basis));
+  }
+  route_bases = std::move(table);
+  follow_route_bases();
+}
+
+void ClusterState::follow_route_bases() {
+  auto basis = std::make_shared<fabric::SpreadBasis>();
+  for (const auto& [subnet, of_subnet] : *route_bases) {
+    for (const auto& name : of_subnet.links) {
+      if (const auto link = topology().find_link(name)) basis->links.push_back(link);
+    }
+    for (const auto& name : of_subnet.switches) {
+      if (const auto sw = topology().find_switch(name)) basis->switches.push_back(sw);
+    }
+  }
+  std::ranges::sort(basis->links);
+  std::ranges::sort(basis->switches);
+  const bool is_any = !basis->links.empty() || !basis->switches.empty();
+  view.set_spread_basis(is_any ? std::move(basis) : nullptr);
 }
 
 void ClusterState::put_costs(LinkCosts costs) {
@@ -91,22 +124,62 @@ bool ClusterState::has_uncabled(fabric::HostId host) const {
 }
 
 void ClusterState::refresh_availability(fabric::HostId host) {
-  const auto unusable = [&](fabric::LinkId link) { return link && (!view.alive(link) || view.drained(link)); };
-  bool cut_off = has_uncabled(host);
-  for (const auto gpu : topology().gpus(host)) {
-    for (const auto port : placement_fabric->gpu_ports().of(gpu)) cut_off = cut_off || unusable(topology().link(port));
+  const auto& t = topology();
+  const auto unusable = [&](fabric::LinkId link) { return !view.alive(link) || view.drained(link); };
+  const auto is_apart = [&](fabric::PortId port) {
+    const auto sw = t.switch_of(t.peer(port));
+    return sw && cut_off->contains(sw);
+  };
+  bool short_of_link = has_uncabled(host);
+  bool apart = false;
+  for (const auto gpu : t.gpus(host)) {
+    for (const auto port : placement_fabric->gpu_ports().of(gpu)) {
+      const auto link = t.link(port);
+      if (!link) continue;
+      short_of_link = short_of_link || unusable(link);
+      apart = apart || is_apart(port);
+    }
   }
-  const bool unavailable = view.drained(host) || cut_off;
-  const bool short_of_link = cut_off && !view.drained(host);
+  if (t.gpus(host).empty()) {
+    // Storage and management need one way to the rest.
+    std::size_t cables = 0, usable = 0, joined = 0;
+    for (const auto hca : t.hcas(host)) {
+      for (const auto port : t.ports(hca)) {
+        if (!t.link(port)) continue;
+        ++cables;
+        if (unusable(t.link(port))) continue;
+        ++usable;
+        joined += is_apart(port) ? 0 : 1;
+      }
+    }
+    short_of_link = cables != 0 && usable == 0;
+    apart = usable != 0 && joined == 0;
+  }
+  const bool unavailable = view.drained(host) || short_of_link || apart;
+  apart = apart && !short_of_link && !view.drained(host);
+  short_of_link = short_of_link && !view.drained(host);
   const auto& before = allocations[host.index()];
-  if (before.unavailable == unavailable && before.short_of_link == short_of_link) return;
+  if (before.unavailable == unavailable && before.short_of_link == short_of_link && before.cut_off == apart) return;
   auto& after = allocations.write(host.index());
   after.unavailable = unavailable;
   after.short_of_link = short_of_link;
+  after.cut_off = apart;
 }
 
-void ClusterState::set_link(fabric::LinkId link, fabric::LinkState state) {
+void ClusterState::refresh_cut_off() {
+  auto now = std::make_shared<const fabric::CutOffSwitches>(view);
+  if (*now == *cut_off) return;
+  const auto before = std::exchange(cut_off, std::move(now));
+  for (const auto port : topology().hca_ports()) {
+    const auto sw = topology().link(port) ? topology().switch_of(topology().peer(port)) : fabric::SwitchId();
+    if (!sw || before->contains(sw) == cut_off->contains(sw)) continue;
+    if (const auto host = topology().host(topology().hca_of(port))) refresh_availability(host);
+  }
+}
+
+void ClusterState::set_link(fabric::LinkId link, fabric::LinkState state, RateMbps seen) {
   view.set_state(link, state);
+  view.set_rate_seen(link, seen);
   for (const auto port : {topology().a(link), topology().b(link)}) {
     if (const auto hca = topology().hca_of(port); hca && topology().host(hca))
       refresh_availability(topology().host(hca));
@@ -135,7 +208,7 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
   if (target.kind == DrainKind::node) return refresh_availability(topology().find_host(target.id));
   if (target.kind != DrainKind::link) return;
   const auto link = topology().find_link(target.id);
-  set_link(link, view.state(link));
+  set_link(link, view.state(link), view.rate_seen(link));
 }
 
 void ClusterState::hold_gpus(const Job& job, bool hold) {
@@ -220,7 +293,7 @@ void ClusterState::note_relabelled(JobId job, bool is) { note(relabelled, job, i
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
   if (!job->idempotency_key.empty()) {
-    idempotency.put(job->idempotency_key, {job->id, job->submitted_us, job->request_digest});
+    idempotency.put({job->key_owner, job->idempotency_key}, {job->id, job->submitted_us, job->request_digest});
   }
   jobs.put(std::move(job));
 }

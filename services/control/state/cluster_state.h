@@ -11,6 +11,7 @@
 #include <string>
 
 #include "fabric/qos/qos_class.h"
+#include "fabric/topology/cut_off.h"
 #include "fabric/topology/fabric_view.h"
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/placement/fit/placement_fabric.h"
@@ -26,8 +27,10 @@
 #include "services/control/state/link_costs.h"
 #include "services/control/state/port_limits.h"
 #include "services/control/state/queue_rules.h"
+#include "services/control/state/route_basis.h"
 #include "services/control/state/subnet_mode.h"
 #include "services/control/state/subnet_spread.h"
+#include "services/control/state/subnet_tables.h"
 #include "services/control/state/tenant.h"
 #include "services/control/state/webhook.h"
 
@@ -53,12 +56,14 @@ struct ClusterState {
 
   std::uint64_t seq = 0;  // of the last event applied
   std::uint64_t term = 0;
+  std::int64_t time_us = 0;  // of the last event: no later one is earlier
   Leader leader;
   AcceptedTopology accepted;
   // Derived from the accepted topology and the links between sites that are in use.
   scheduler::PlacementFabricPtr placement_fabric;
-  fabric::FabricView view;         // link states as last reported, drains, costs
-  std::uint64_t view_version = 0;  // seq of the event that last changed the view or the topology
+  fabric::FabricView view;                                // link states as last reported, drains, costs
+  std::uint64_t view_version = 0;                         // seq of the event that last changed the view or the topology
+  std::shared_ptr<const fabric::CutOffSwitches> cut_off;  // never null; derived from the view
   scheduler::Allocations allocations;
   std::shared_ptr<const TenantTable> tenants;
   std::shared_ptr<const AccessTokenTable> access_tokens;
@@ -73,9 +78,12 @@ struct ClusterState {
   IdempotencyTable idempotency;
   std::shared_ptr<const SubnetPolicyTable> subnet_policies;
   std::shared_ptr<const SubnetSpreadTable> subnet_spreads;
+  std::shared_ptr<const SubnetTablesTable> subnet_tables;  // whose tables are in force
   std::shared_ptr<const DrainTable> drains;
   std::shared_ptr<const LinkCosts> link_costs;
+  std::shared_ptr<const RouteBasisTable> route_bases;
   std::shared_ptr<const AlarmTable> alarms;
+  std::shared_ptr<const MuteTable> mutes;
   std::shared_ptr<const WebhookTable> webhooks;
   std::shared_ptr<const std::map<std::string, std::uint64_t>> gpus_held;  // by tenant, of placed jobs
   std::shared_ptr<const std::deque<JobId>> ended;                         // oldest first
@@ -97,27 +105,48 @@ struct ClusterState {
   void put_keys(std::string_view tenant, std::uint16_t pkey, bool has);
   void note_guarantee(JobId job, bool has);
   void note_relabelled(JobId job, bool is);
-  void set_link(fabric::LinkId link, fabric::LinkState state);
+  void set_link(fabric::LinkId link, fabric::LinkState state, RateMbps seen = {});  // seen: FabricView::rate_seen()
   void rejoin_sites();  // after a change of links between sites: makes placement_fabric follow the view
   void mark(const DrainTarget& target, bool drained);  // no effect if the topology does not have the target
   void put_costs(LinkCosts costs);                     // replaces all earlier costs
   void put_spread(const std::string& subnet, SubnetSpread spread);
-  // Nodes get no new jobs while they are drained or an adapter that a GPU uses has no working link.
+  void put_route_basis(const std::string& subnet, RouteBasis basis);  // nothing in it: as cabled
+  // Nodes get no new jobs while they are drained, an adapter that a GPU uses has no working link, or what its link leads to
+  // is cut off.
   void refresh_availability(fabric::HostId host);
+  void refresh_cut_off();  // after changes of links between switches and drains: makes `cut_off` follow the view
   [[nodiscard]] bool has_uncabled(fabric::HostId host) const;  // a GPU whose adapters have no cable
+
+  // Null: the alarm is not muted.
+  [[nodiscard]] const AlarmMute* mute(std::string_view alarm) const {
+    const auto found = mutes->find(alarm);
+    return found == mutes->end() ? nullptr : &found->second;
+  }
 
   [[nodiscard]] SubnetMode mode(std::string_view subnet) const {
     const auto policy = subnet_policies->find(subnet);
     return policy == subnet_policies->end() ? SubnetMode::observe : policy->second.mode;
   }
 
+  // Of the management keys of its ports, in direct mode with a secret.
+  [[nodiscard]] std::uint64_t key_generation(std::string_view subnet) const {
+    const auto policy = subnet_policies->find(subnet);
+    return 1 + (policy == subnet_policies->end() ? 0 : policy->second.key_rotations);
+  }
+
   [[nodiscard]] fabric::PathSpread spread(std::string_view subnet) const {
     const auto set = subnet_spreads->find(subnet);
     return set == subnet_spreads->end() ? fabric::PathSpread::single : set->second.spread;
   }
+  // Null: the subnet is not live, or has not reported yet.
+  [[nodiscard]] const SubnetTables* tables(std::string_view subnet) const {
+    const auto reported = subnet_tables->find(subnet);
+    return reported == subnet_tables->end() ? nullptr : &reported->second;
+  }
 
  private:
   void follow_spreads();           // the view's are those of the table
+  void follow_route_bases();       // the same
   void add_keys(const Job& job);   // before its GPUs are held
   void drop_keys(const Job& job);  // after they are free
 };

@@ -39,7 +39,7 @@ Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, co
     case DrainKind::gpu:
       if (const auto gpu = find_gpu(topology, text)) return DrainTarget{kind, gpu_text(topology, gpu)};
       return fail(ErrorKind::notFound, "nodes.notFound", "there is no GPU '" + text + "'", {},
-                  "NODE:INDEX; GET /v1/nodes/{id} lists the GPUs of a node");
+                  "NODE:INDEX; GET /v1/nodes/" + text.substr(0, text.find(':')) + " lists the GPUs of that node");
     case DrainKind::node:
       if (const auto host = topology.find_host(text)) return DrainTarget{kind, std::string(topology.name(host))};
       return fail(ErrorKind::notFound, "nodes.notFound", "there is no node '" + text + "'", {},

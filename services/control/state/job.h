@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/base/message.h"
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "services/control/state/adoption.h"
@@ -22,7 +23,7 @@ struct JobChange {  // one line of its history
   std::int64_t time_us = 0;
   std::uint64_t seq = 0;
   JobState state = JobState::placed;
-  std::string reason;
+  Message reason;
   std::string actor;
 };
 
@@ -38,12 +39,16 @@ struct Job {
   std::int64_t saved_us = 0;       // its last reported checkpoint since the start; 0: none
   std::int64_t ended_us = 0;       // 0: has not ended
   std::string idempotency_key;
+  std::string key_owner;           // OwnedKey::owner
   std::string request_digest;      // of the request that came with the key
   scheduler::Placement placement;  // ids of the topology of the state it is in
   std::vector<std::string> nodes;  // names, by first rank; valid beyond the topology
   std::string waits;               // why it waits, as last recorded in its history: text of a WaitCode
-  std::string damage;              // "": none; else which GPUs are lost, and what to do
+  Message damage;                  // empty: none; else which GPUs are lost, and what to do
   std::int64_t damaged_us = 0;     // since when; 0: not damaged
+  // GPUs of its ranks ("node-7:3") that were declared lost and for which there was no spare; lost for as long as they are
+  // drained, whatever their links say.
+  std::vector<std::string> lost;
   std::vector<JobChange> history;
   QueueTerms queue;                       // while it waits
   std::optional<Adoption> adopted;        // none: Railweave chose its GPUs

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fabric/base/enum_text.h"
+#include "fabric/base/message.h"
 #include "fabric/base/units.h"
 #include "fabric/capacity/reservation.h"
 #include "scheduler/admission/contract.h"
@@ -45,7 +46,7 @@ struct JobGuarantee {
   std::uint64_t admitted_seq = 0;     // of the event that placed the job or gave it the guarantee
   std::int64_t at_risk_since_us = 0;  // 0: not at risk
   std::int64_t at_risk_total_us = 0;  // sum of earlier periods
-  std::string reason;                 // why it is at risk
+  Message reason;                     // why it is at risk
   std::vector<std::string> links;     // that are full or down; at most kMaxLinks
 
   [[nodiscard]] bool at_risk() const { return at_risk_since_us != 0; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/base/enum_text.h"
+#include "fabric/base/message.h"
 #include "services/control/state/job_id.h"
 #include "services/control/state/job_state.h"
 
@@ -46,7 +47,7 @@ struct Launch {
   JobState becomes = JobState::queued;
   JobId in_favour_of;
   double lost_gpu_s = 0;
-  std::string reason;
+  Message reason;
   std::vector<std::string> freed;
 
   void enter(LaunchPhase next, std::int64_t now_us);  // with the deadline of that phase

@@ -33,6 +33,8 @@ struct QueuePlace {
 struct QueueTerms {
   std::optional<JobHold> hold;
   QueuePlace exchanged;  // {}: none, its place is its own
+  // Until when it waits for a better place than the one that it could start at; 0: it had none yet since it is queued.
+  std::int64_t place_until_us = 0;
 };
 
 }  // namespace railweave::control

@@ -22,7 +22,8 @@ constexpr std::string_view to_string(SubnetMode mode) { return to_text(mode); }
 struct SubnetPolicy {
   SubnetMode mode = SubnetMode::observe;
   std::string reason;
-  std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
+  std::uint64_t version = 0;        // seq of the event that last changed the mode: its ETag
+  std::uint64_t key_rotations = 0;  // of its management keys, whose generations count from 1
 };
 
 using SubnetPolicyTable = std::map<std::string, SubnetPolicy, std::less<>>;  // by subnet; observe if absent

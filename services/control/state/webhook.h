@@ -15,6 +15,7 @@ struct Webhook {
 
   std::string name, url;
   std::vector<std::string> types;  // of events; "job." stands for all that begin so; empty: all
+  bool muted = false;              // told of alarms that are muted, too
   std::string tenant;              // sees what a member of that tenant may see; "": everything
   std::string secret;              // signs what is sent
   std::string put_by;              // the actor that set it
@@ -31,6 +32,7 @@ struct Webhook {
 };
 
 using WebhookTable = std::map<std::string, Webhook, std::less<>>;
-inline constexpr std::size_t kMaxWebhooks = 100;
+// Of which the last are left to operators, and of the others each tenant has a fair share.
+inline constexpr std::size_t kMaxWebhooks = 100, kWebhooksOfOperators = 20;
 
 }  // namespace railweave::control

@@ -1,9 +1,11 @@
 #include "services/control/views/contention_book.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "scheduler/collective/routed_traffic.h"
+#include "services/control/views/job_ports.h"
 
 namespace railweave::control {
 namespace {
@@ -57,6 +59,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
                                  : std::make_unique<fabric::PathWalker>(routes_->input.view, routes_->routing.tables);
     reload = true;
   }
+  tables_ = routes_ == nullptr ? std::vector<TablesUsed>() : tables_used(state, *routes_);
   if (view_version_ != state.view_version) {
     view_version_ = state.view_version;
     bundles_->set_capacities(fabric_->capacities_mbps(state.view));
@@ -121,6 +124,20 @@ scheduler::BundleTraffic::Load ContentionBook::load_of(const scheduler::JobSpec&
   return load;
 }
 
+// Of the subnets that ports of the GPUs are in.
+std::vector<TablesUsed> ContentionBook::tables_of(std::span<const fabric::GpuId> gpu_of_rank) const {
+  const auto& t = fabric_->topology();
+  std::set<std::string_view> subnets;
+  for (const auto port : job_ports(*fabric_, gpu_of_rank)) {
+    if (const auto subnet = t.subnet(port)) subnets.insert(t.name(subnet));
+  }
+  std::vector<TablesUsed> used;
+  for (const auto& one : tables_) {
+    if (subnets.contains(one.subnet)) used.push_back(one);
+  }
+  return used;
+}
+
 JobContention ContentionBook::contention(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
                                          const scheduler::LinkTraffic& loads, std::uint64_t own) const {
   const auto traffic = scheduler::traffic_of_job(spec);
@@ -134,6 +151,7 @@ JobContention ContentionBook::contention(const scheduler::JobSpec& spec, std::sp
                                          .own = own},
                                         basis_);
   if (result.own.link != scheduler::Contention::kNone) result.link = link_text(result.own.link);
+  if (basis_ == ContentionBasis::routes) result.tables = tables_of(gpu_of_rank);
   return result;
 }
 
@@ -222,6 +240,29 @@ JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<
   for (SlowedJob& slowed : result.slows) slowed.before = prediction(slowed.job);
   keep_slowed(result.slows);
   return result;
+}
+
+std::vector<ContentionBook::Sent> ContentionBook::sent_by(JobId id) const {
+  std::vector<Sent> sent;
+  if (!entries_.contains(id.number())) return sent;
+  for (const std::uint32_t number : senders_.links(id.number())) {
+    const auto on = senders_.on(number);
+    const double mbps =
+        static_cast<double>(std::ranges::find(on, id.number(), &scheduler::LinkSenders::Sender::job)->kbps) / 1e3;
+    if (basis_ == ContentionBasis::routes) {
+      if (number < fabric::directed_link_count(fabric_->topology())) sent.push_back({number, mbps});
+      continue;
+    }
+    const auto links = fabric_->bundles().links(number);
+    for (const auto link : links) sent.push_back({link, mbps / static_cast<double>(links.size())});
+  }
+  return sent;
+}
+
+std::optional<double> ContentionBook::period_us(JobId id) const {
+  const auto entry = entries_.find(id.number());
+  if (entry == entries_.end()) return std::nullopt;
+  return entry->second.load.period_us;
 }
 
 ContentionBook::OnLink ContentionBook::on(fabric::DirectedLink link) const {

@@ -17,6 +17,7 @@
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/placed_jobs.h"
 #include "services/control/views/routing_cache.h"
+#include "services/control/views/tables_used.h"
 
 namespace railweave::control {
 
@@ -29,8 +30,9 @@ struct SlowedJob {
 
 struct JobContention {
   scheduler::Contention own;
-  std::string link;              // name of the most contended link; "": none
-  std::vector<SlowedJob> slows;  // largest factor first
+  std::string link;                     // name of the most contended link; "": none
+  std::vector<SlowedJob> slows;         // largest factor first
+  std::vector<TablesUsed> tables = {};  // that its flows follow; empty: on bundles
 };
 
 class ContentionBook {
@@ -66,6 +68,16 @@ class ContentionBook {
   };
   [[nodiscard]] OnLink on(fabric::DirectedLink link) const;
 
+  // What a placed job sends over each directed link, in the mean over a step of its; where bundles are compared, an even
+  // share of the bundle. Links between sites are left out.
+  struct Sent {
+    fabric::DirectedLink link;
+    double mbps = 0;
+  };
+  [[nodiscard]] std::vector<Sent> sent_by(JobId id) const;
+  // Of a step of it, as if it were alone; none: it is not placed.
+  [[nodiscard]] std::optional<double> period_us(JobId id) const;
+
   [[nodiscard]] scheduler::ContentionBasis basis() const { return basis_; }
   [[nodiscard]] std::uint64_t computed() const { return computed_; }  // loads of jobs computed since construction
 
@@ -84,6 +96,7 @@ class ContentionBook {
                                                        scheduler::ContentionBasis basis);
   [[nodiscard]] JobContention contention(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
                                          const scheduler::LinkTraffic& loads, std::uint64_t own) const;
+  [[nodiscard]] std::vector<TablesUsed> tables_of(std::span<const fabric::GpuId> gpu_of_rank) const;
   [[nodiscard]] std::vector<JobPtr> sharing_links(std::uint64_t own) const;
   [[nodiscard]] scheduler::Prediction prediction(const JobPtr& job) const;
   [[nodiscard]] std::string link_text(std::uint32_t link) const;
@@ -100,6 +113,7 @@ class ContentionBook {
   double flows_ = 0;       // of all entries
   std::size_t large_ = 0;  // entries with more than kMaxFlowsOfJob
   scheduler::ContentionBasis basis_ = scheduler::ContentionBasis::bundles;
+  std::vector<TablesUsed> tables_;     // that routes_ are made of
   std::vector<double> capacity_mbps_;  // by link of the basis
   scheduler::LinkSenders senders_;
   std::uint64_t computed_ = 0;

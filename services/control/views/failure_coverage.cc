@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/routing/plane/mix.h"
+#include "fabric/base/mix.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "services/control/views/routing_cache.h"
 
@@ -12,7 +12,6 @@ namespace railweave::control {
 namespace {
 
 using fabric::LinkId;
-using fabric::mix;
 using fabric::Reservation;
 using fabric::RouteChangesPtr;
 

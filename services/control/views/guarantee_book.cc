@@ -40,6 +40,26 @@ FabricView view_on(const FabricView& now, const ViewBasis& basis) {
 
 }  // namespace
 
+namespace {
+
+// The subnet of the first port whose plane has other tables than Railweave's.
+const std::string* subnet_seen_at(const FabricRoutes& routes, const Reservation& wanted) {
+  if (routes.seen().empty()) return nullptr;
+  const auto at = [&](fabric::PortId port) -> const std::string* {
+    const auto destination = routes.scope().find(port);
+    return destination ? routes.subnet_seen(routes.scope().plane_of(destination)) : nullptr;
+  };
+  for (const auto& port : wanted.ports) {
+    if (const auto* subnet = at(port.port)) return subnet;
+  }
+  for (const auto& flow : wanted.flows) {
+    if (const auto* subnet = at(flow.ports.from)) return subnet;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 std::uint64_t guarantee_order(const QueueRules& rules, const Job& job) {
   const auto& classes = rules.policy.classes;
   const auto own = std::ranges::find(classes, job.spec.priority, &scheduler::PriorityClass::name);
@@ -198,9 +218,29 @@ GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) {
 
 Result<GuaranteeBook::Wanted> GuaranteeBook::surviving(const Job& job) { return surviving_on(job, routes_); }
 
+std::string GuaranteeBook::subnet_seen(const Job& job) const {
+  const auto made = without_loads(job, routes_->scope());
+  const auto* subnet = made ? subnet_seen_at(*routes_, *made) : nullptr;
+  return subnet == nullptr ? std::string() : *subnet;
+}
+
+Result<void> GuaranteeBook::failures_known(const Reservation& wanted) const {
+  const auto* subnet = subnet_seen_at(*routes_, wanted);
+  if (subnet == nullptr) return {};
+  return fail(
+      ErrorKind::conflict, "admission.failuresUnknown",
+      "the tables in force in subnet " + *subnet +
+          " are not Railweave's: what they would be after a link failure is not known",
+      {},
+      "ask for a guarantee that need not survive failures, or let Railweave compute the routes (railweave subnets "
+      "mode " +
+          *subnet + " direct, or opensm)");
+}
+
 Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const FabricRoutesPtr& routes) {
   auto made = without_loads(job, routes->scope());
   if (!made) return Wanted{nullptr, false};
+  if (auto known = failures_known(*made); !known) return std::unexpected(known.error());
   ++computed_;
   made->survives_link_failure = true;
   std::optional<fabric::HoseLoads> others;
@@ -234,6 +274,7 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
 
 fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
   return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
+    if (auto known = failures_known(wanted); !known) return std::unexpected(known.error());
     // Admission also runs on the control thread, so the number of failures computed per call is bounded. Each refusal
     // computes some of them, so that repeating the request succeeds in the end.
     const std::size_t unknown = routes_->failures().unknown(*routes_, wanted, *loads_);
@@ -255,12 +296,12 @@ fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
 
 std::size_t GuaranteeBook::unknown_failures(const Job& job) {
   const auto wanted = without_loads(job, routes_->scope());
-  return wanted ? routes_->failures().unknown(*routes_, *wanted, *loads_) : 0;
+  return wanted && failures_known(*wanted) ? routes_->failures().unknown(*routes_, *wanted, *loads_) : 0;
 }
 
 void GuaranteeBook::compute_failures(const Job& job, std::size_t limit) {
-  if (const auto wanted = without_loads(job, routes_->scope()))
-    routes_->failures().compute(*routes_, *wanted, *loads_, limit);
+  const auto wanted = without_loads(job, routes_->scope());
+  if (wanted && failures_known(*wanted)) routes_->failures().compute(*routes_, *wanted, *loads_, limit);
 }
 
 std::vector<double> GuaranteeBook::residual_mbps() const {

@@ -43,6 +43,9 @@ class GuaranteeBook {
   [[nodiscard]] const std::vector<JobId>& crossing() const { return crossing_; }
   // True: some ports or ranks of the job cannot reach each other.
   [[nodiscard]] bool incomplete(JobId job) const;
+  // The subnet whose tables in force are not Railweave's and that ports of the job are in; "": none. What routes are after a
+  // failure there is not known, so that no guarantee can be covered against it.
+  [[nodiscard]] std::string subnet_seen(const Job& job) const;
   // Number of loads computed since construction.
   [[nodiscard]] std::uint64_t computed() const { return computed_; }
 
@@ -82,6 +85,7 @@ class GuaranteeBook {
   [[nodiscard]] Wanted compute(const JobPtr& job);
   [[nodiscard]] Result<Wanted> surviving_on(const Job& job, const FabricRoutesPtr& routes);
   [[nodiscard]] Result<FabricRoutesPtr> routes_on(const ViewBasis& basis);
+  [[nodiscard]] Result<void> failures_known(const fabric::Reservation& wanted) const;
 
   std::shared_ptr<RoutingCache> routing_;
   FabricRoutesPtr routes_;

@@ -1,15 +1,34 @@
 #include "services/control/views/placer_cache.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace railweave::control {
 
 RankReach& PlacerCache::rank_reach(const ClusterState& state) {
   if (rank_reach_ == nullptr || rank_reach_fabric_ != state.placement_fabric ||
-      rank_reach_version_ != state.view_version) {
+      rank_reach_version_ != state.view_version || rank_reach_tables_ != state.subnet_tables) {
     rank_reach_ = std::make_unique<RankReach>(state.view, state.placement_fabric);
+    fabric::FabricView undrained = state.view;  // a drain keeps no running job from sending
+    for (const auto& [target, drain] : *state.drains) mark_drained(undrained, target, false);
+    running_reach_ = std::make_unique<const JobReach>(state, std::move(undrained));
+    rank_reach_tables_ = state.subnet_tables;
     rank_reach_fabric_ = state.placement_fabric;
     rank_reach_version_ = state.view_version;
   }
   return *rank_reach_;
+}
+
+std::vector<fabric::GpuId> PlacerCache::lost_gpus(const ClusterState& state, const Job& job) {
+  const auto& gpus = job.placement.gpu_of_rank;
+  auto lost = rank_reach(state).cut_off(gpus);
+  if (!lost.empty()) return lost;
+  const bool loses_pairs = std::ranges::any_of(*state.subnet_tables, [](const auto& reported) {
+    return reported.second.source == TablesSource::seen && reported.second.lost_pairs != 0;
+  });
+  FabricRoutesPtr routes;
+  if (loses_pairs) routes = guarantees_.routing()->at(state).value_or(nullptr);
+  return running_reach_->unreached(job.spec, gpus, routes.get());
 }
 
 scheduler::Placer& PlacerCache::at(const ClusterState& state) {

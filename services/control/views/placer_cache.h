@@ -32,6 +32,9 @@ class PlacerCache {
   const JobReach& reach(const ClusterState& state);
   // Which GPUs of a placed job are cut off from its others.
   RankReach& rank_reach(const ClusterState& state);
+  // GPUs of a running job that its other ranks cannot reach: cut off as rank_reach() has it, or that packets of its flows do
+  // not arrive at, by cables or by the tables in force. Drains do not count. Ascending.
+  std::vector<fabric::GpuId> lost_gpus(const ClusterState& state, const Job& job);
   // Mb/s by bundle as last given to the placer: residual capacity beside guarantees.
   [[nodiscard]] const std::vector<double>& capacities_mbps() const { return capacities_mbps_; }
   [[nodiscard]] std::uint64_t capacities_version() const {
@@ -58,8 +61,10 @@ class PlacerCache {
   std::unique_ptr<scheduler::BundleTraffic> traffic_;
   PlacedJobs placed_;  // the jobs in traffic_
   std::unique_ptr<RankReach> rank_reach_;
+  std::unique_ptr<const JobReach> running_reach_;  // made with rank_reach_
   scheduler::PlacementFabricPtr rank_reach_fabric_;
   std::uint64_t rank_reach_version_ = 0;  // of the view
+  std::shared_ptr<const SubnetTablesTable> rank_reach_tables_;
 };
 
 }  // namespace railweave::control

@@ -9,15 +9,44 @@ namespace {
 using fabric::FabricView;
 
 bool same_view(const FabricView& a, const FabricView& b) {
-  bool same = a.is_spread_alike(b);
+  bool same = a.is_spread_alike(b) && a.is_based_alike(b);
   a.for_each_touched_link(b, [&](fabric::LinkId link) {
-    same = same && a.state(link) == b.state(link) && a.drained(link) == b.drained(link) && a.cost(link) == b.cost(link);
+    same = same && a.state(link) == b.state(link) && a.rate_seen(link) == b.rate_seen(link) &&
+           a.drained(link) == b.drained(link) && a.cost(link) == b.cost(link);
   });
   a.for_each_touched_switch(b, [&](fabric::SwitchId sw) { same = same && a.drained(sw) == b.drained(sw); });
   return same;
 }
 
+// One lane for everything, as the levels that another subnet manager gives to paths are not known.
+fabric::Routing with_seen(const fabric::Routing& wanted, const std::vector<SeenTablesPtr>& seen) {
+  fabric::Routing routing = wanted;
+  routing.state = nullptr;
+  for (const auto& one : seen) {
+    for (const auto plane : one->planes) {
+      routing.tables.share_plane(one->tables, plane);
+      if (plane.index() < routing.orders.size()) routing.orders[plane.index()] = nullptr;
+      if (plane.index() < routing.lanes.planes.size()) routing.lanes.planes[plane.index()] = {};
+    }
+  }
+  return routing;
+}
+
 }  // namespace
+
+FabricRoutes::FabricRoutes(FabricRoutesPtr wanted, std::vector<SeenTablesPtr> seen)
+    : input(wanted->input),
+      choice(wanted->choice),
+      routing(with_seen(wanted->routing, seen)),
+      wanted_(std::move(wanted)),
+      seen_(std::move(seen)) {}
+
+const std::string* FabricRoutes::subnet_seen(fabric::PlaneId plane) const {
+  for (const auto& one : seen_) {
+    if (std::ranges::find(one->planes, plane) != one->planes.end()) return &one->subnet;
+  }
+  return nullptr;
+}
 
 const fabric::AuditReport& FabricRoutes::audit(const FabricRoutes* before) const {
   std::call_once(audited_, [this, before] {
@@ -38,12 +67,47 @@ const fabric::AuditReport& FabricRoutes::audit(const FabricRoutes* before) const
 Result<FabricRoutesPtr> reroute(const FabricRoutes& before, FabricView view) {
   fabric::RoutingInput input = before.input;
   input.view = std::move(view);
-  auto routing = before.choice.engine->reroute(before.routing, input);
+  auto routing = before.choice.engine->reroute(before.wanted().routing, input);
   if (!routing) return std::unexpected(std::move(routing.error()));
   return std::make_shared<const FabricRoutes>(std::move(input), before.choice, std::move(*routing));
 }
 
+std::vector<SeenTablesPtr> RoutingCache::seen_in(const ClusterState& state, const fabric::RoutingScope& scope) const {
+  std::vector<SeenTablesPtr> seen;
+  for (const auto& [subnet, reported] : *state.subnet_tables) {
+    if (reported.source == TablesSource::wanted || reported.digest.empty()) continue;
+    auto found = seen_.find(subnet, reported);
+    if (found == nullptr) continue;
+    const auto& of = found->tables.scope();
+    const bool is_same = of.topology_ptr() == scope.topology_ptr() &&
+                         of.destinations().size() == scope.destinations().size() &&
+                         of.planes().size() == scope.planes().size();
+    if (is_same) seen.push_back(std::move(found));
+  }
+  return seen;
+}
+
 Result<FabricRoutesPtr> RoutingCache::at(const ClusterState& state) {
+  auto wanted = this->wanted(state);
+  if (!wanted) return wanted;
+  auto seen = seen_in(state, (*wanted)->scope());
+  if (seen.empty()) return wanted;
+  const std::lock_guard lock(in_force_mutex_);
+  const auto known = std::ranges::find_if(
+      in_force_, [&](const FabricRoutesPtr& one) { return &one->wanted() == wanted->get() && one->seen() == seen; });
+  if (known != in_force_.end()) {
+    std::rotate(in_force_.begin(), known, known + 1);
+    return in_force_.front();
+  }
+  std::erase_if(in_force_, [&](const FabricRoutesPtr& one) {
+    return one->input.view.topology_ptr() != (*wanted)->input.view.topology_ptr();
+  });
+  if (in_force_.size() == kKept) in_force_.pop_back();
+  in_force_.insert(in_force_.begin(), std::make_shared<const FabricRoutes>(std::move(*wanted), std::move(seen)));
+  return in_force_.front();
+}
+
+Result<FabricRoutesPtr> RoutingCache::wanted(const ClusterState& state) {
   if (state.accepted.digest.empty()) {
     return fail(ErrorKind::conflict, "routes.noFabric", "there is no fabric to route yet", {},
                 "import one: railweave fabric import FILE, or PUT /v1/fabric/topology");
@@ -66,6 +130,13 @@ Result<FabricRoutesPtr> RoutingCache::on(const FabricView& view) {
   if (kept_.size() == kKept) kept_.pop_back();
   kept_.insert(kept_.begin(), *made);
   return made;
+}
+
+void RoutingCache::keep(FabricRoutesPtr routes) {
+  const std::lock_guard lock(mutex_);
+  if (kept_.empty() || kept_.front()->input.scope != routes->input.scope) return;
+  if (kept_.size() == kKept) kept_.pop_back();
+  kept_.insert(kept_.begin() + 1, std::move(routes));
 }
 
 Result<FabricRoutesPtr> RoutingCache::route_whole(const FabricView& view) const {

@@ -1,6 +1,7 @@
-// Computes and caches the routes of states: computed at the first request, rerouted if only link states, drains or
-// costs changed, audited once. Shared by the control thread, live subnets and API workers. Thread-safe; a request that
-// arrives during a computation waits for it.
+// The routes of states. wanted() are those that Railweave computes: at the first request, rerouted if only link states,
+// drains or costs changed. at() are those in force: the same, but for subnets whose switches were seen to hold other
+// tables (ClusterState::subnet_tables), which have those. Shared by the control thread, live subnets and API workers.
+// Thread-safe; a request that arrives during a computation waits for it.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,21 @@
 #include "fabric/routing/engine_registry.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/failure_coverage.h"
+#include "services/control/views/seen_tables.h"
 
 namespace railweave::control {
 
 // The routes of one view. Immutable except for the audit and the failure coverage, which are computed at first use.
 // Thread-safe.
+class FabricRoutes;
+using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;
+
 class FabricRoutes {
  public:
   FabricRoutes(fabric::RoutingInput in, fabric::EngineChoice chosen, fabric::Routing made)
       : input(std::move(in)), choice(std::move(chosen)), routing(std::move(made)) {}
+  // Routes in force: those wanted, but for planes that were seen to have others.
+  FabricRoutes(FabricRoutesPtr wanted, std::vector<SeenTablesPtr> seen);
 
   const fabric::RoutingInput input;
   const fabric::EngineChoice choice;
@@ -32,15 +39,24 @@ class FabricRoutes {
   [[nodiscard]] const fabric::AuditReport& audit(const FabricRoutes* before = nullptr) const;
   [[nodiscard]] FailureCoverage& failures() const { return failures_; }
 
+  // The plane's tables are not Railweave's: what they would be after a failure or a drain is not known, nor which service
+  // levels its subnet manager gives to paths.
+  [[nodiscard]] bool is_seen(fabric::PlaneId plane) const { return subnet_seen(plane) != nullptr; }
+  [[nodiscard]] const std::string* subnet_seen(fabric::PlaneId plane) const;
+  [[nodiscard]] const std::vector<SeenTablesPtr>& seen() const { return seen_; }
+  // What Railweave's engine computes for the same view; itself where nothing else was seen.
+  [[nodiscard]] const FabricRoutes& wanted() const { return wanted_ ? *wanted_ : *this; }
+
  private:
+  const FabricRoutesPtr wanted_;  // null: these are
+  const std::vector<SeenTablesPtr> seen_;
   mutable std::once_flag audited_;
   mutable fabric::PlaneReports planes_;
   mutable fabric::AuditReport report_;
   mutable FailureCoverage failures_;
 };
-using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;
 
-// The routes for another view of the same topology: a what-if.
+// What Railweave computes for another view of the same topology: a what-if.
 Result<FabricRoutesPtr> reroute(const FabricRoutes& before, fabric::FabricView view);
 
 class RoutingCache {
@@ -48,10 +64,16 @@ class RoutingCache {
   // switch_management: the switches' own LIDs are routed as well, for in-band management.
   explicit RoutingCache(bool switch_management = true) : switch_management_(switch_management) {}
 
-  // Errors: the fabric cannot be routed (more than RoutingScope::kMaxDestinations), or none is imported yet.
+  // In force. Errors: the fabric cannot be routed (more than RoutingScope::kMaxDestinations), or none is imported yet.
   Result<FabricRoutesPtr> at(const ClusterState& state);
-  // Routes of any view of an imported topology.
+  // As Railweave wants them. Errors: the same.
+  Result<FabricRoutesPtr> wanted(const ClusterState& state);
+  // The same, of any view of an imported topology.
   Result<FabricRoutesPtr> on(const fabric::FabricView& view);
+  // Routes of a view that will be asked for, computed where there is time for it.
+  void keep(FabricRoutesPtr routes);
+  // What live subnets have seen.
+  [[nodiscard]] SeenTablesBoard& seen() { return seen_; }
 
   // Number of routes that are kept, so that a flapping link and readers of an older state find what was computed
   // before.
@@ -60,9 +82,14 @@ class RoutingCache {
  private:
   [[nodiscard]] Result<FabricRoutesPtr> route_whole(const fabric::FabricView& view) const;
 
+  [[nodiscard]] std::vector<SeenTablesPtr> seen_in(const ClusterState& state, const fabric::RoutingScope& scope) const;
+
   const bool switch_management_;
+  SeenTablesBoard seen_;
   std::mutex mutex_;
   std::vector<FabricRoutesPtr> kept_;  // the latest first
+  std::mutex in_force_mutex_;
+  std::vector<FabricRoutesPtr> in_force_;  // with tables that were seen; the latest first
 };
 
 }  // namespace railweave::control

@@ -52,14 +52,17 @@ std::vector<JobOverSiteLink> jobs_over(const ClusterState& state, fabric::SiteLi
   return jobs;
 }
 
-std::string needing_text(const std::vector<JobOverSiteLink>& jobs) {
-  std::string text;
+Message needing(const std::vector<JobOverSiteLink>& jobs) {
+  std::vector<MessagePart> named;
   std::size_t count = 0;
   for (const auto& one : jobs) {
     if (!one.needs_it || ++count > kMostNamed) continue;
-    text += (text.empty() ? "" : ", ") + to_string(one.job->id);
+    named.emplace_back(JobPart{one.job->id.number()});
   }
-  return count > kMostNamed ? text + " and " + std::to_string(count - kMostNamed) + " more" : text;
+  Message message;
+  append_list(message, std::move(named));
+  if (count > kMostNamed) message += " and " + std::to_string(count - kMostNamed) + " more";
+  return message;
 }
 
 std::string site_links_out_text(const ClusterState& state) {

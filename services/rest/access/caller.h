@@ -15,14 +15,20 @@ namespace railweave::api {
 enum class KnownBy : std::uint8_t { token, socket, certificate, oidc };
 BOOST_DESCRIBE_ENUM(KnownBy, token, socket, certificate, oidc)
 
+inline constexpr std::string_view kOidcActor = "oidc:";  // no token is called so
+
 struct Caller {
-  std::string name;  // the actor of changes
+  std::string name;
   control::Role role = control::Role::viewer;
   std::string tenant;           // of members
   std::string token;            // its id, or "socket", "certificate", "oidc"
   std::int64_t expires_us = 0;  // 0: never
   KnownBy known_by = KnownBy::token;
   std::string node = {};  // of agents
+
+  // Of changes. A provider's users choose their names, or others for them: they are told from those of tokens, of
+  // certificates and of the service itself.
+  [[nodiscard]] std::string actor() const { return known_by == KnownBy::oidc ? std::string(kOidcActor) + name : name; }
 };
 
 // Who may call a route. A member is let in beside the others, and its handler shows it nothing but its tenant's own, nor

@@ -127,11 +127,12 @@ std::expected<OidcUser, OidcRefusal> Oidc::verify(std::string_view token, const 
       return refuse(401, "auth.expired", "the token has expired");
     }
   }
-  if (const int wait_s = new_tokens_.take(address, RateLimit::Clock::now()); wait_s > 0) {
-    return refuse(429, "http.tooManyRequests", "too many new tokens are shown from " + address, wait_s);
-  }
   auto user = verify_new(token, now_us);
-  if (!user) return user;
+  if (!user) {
+    const int wait_s = user.error().status == 401 ? failed_.take(address, RateLimit::Clock::now()) : 0;
+    if (wait_s == 0) return user;
+    return refuse(429, "http.tooManyRequests", "too many tokens that do not hold are shown from " + address, wait_s);
+  }
   const std::lock_guard lock(mutex_);
   if (verified_.size() >= kMaxVerified) verified_.clear();
   verified_.emplace(digest, *user);

@@ -41,14 +41,14 @@ class Oidc {
   Oidc(const Oidc&) = delete;
   Oidc& operator=(const Oidc&) = delete;
 
-  // address: of who shows it. Whoever shows many that do not hold is not verified for a while.
+  // address: of who shows it. Whoever shows many that do not hold is told to wait; a token that holds always does, as others
+  // may come from the same address. A signature costs less than the connection that it comes by.
   std::expected<OidcUser, OidcRefusal> verify(std::string_view token, const std::string& address, std::int64_t now_us);
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMaxVerified = 10'000;
-  static constexpr std::uint64_t kVerificationsPerSecond = 50,
-                                 kVerificationsAtOnce = 200;  // of an address, of new tokens
+  static constexpr std::uint64_t kFailuresPerSecond = 50, kFailuresAtOnce = 200;  // of an address
 
   void run();
   void read_keys();
@@ -58,7 +58,7 @@ class Oidc {
   std::expected<OidcUser, OidcRefusal> verify_new(std::string_view token, std::int64_t now_us);
 
   const Options options_;
-  RateLimit new_tokens_{kVerificationsPerSecond, kVerificationsAtOnce};
+  RateLimit failed_{kFailuresPerSecond, kFailuresAtOnce};
 
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable wake_;

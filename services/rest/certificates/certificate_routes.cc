@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "fabric/routing/opensm/fdbs_text.h"
-#include "services/json/digest.h"
-#include "services/rest/handlers/agent_grades.h"
 #include "services/rest/handlers/open_book.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/json/certificate.h"
@@ -31,40 +29,19 @@ class RoutesDigest {
   std::uint64_t digest_ = 0;
 };
 
-// Of the jobs whose contract asks for isolation inside its class: whether agents report that they limit them. It changes with
-// reports, which are no events.
-std::vector<CertifiedAgents> agents_of(const ControlPlane& plane, const control::ClusterState& state,
-                                       const control::GuaranteeBook& book) {
-  AgentGrades grades(plane, state, book);
-  std::vector<CertifiedAgents> agents;
-  for (const control::JobId id : *state.guaranteed) {
-    const control::JobPtr job = state.jobs.find(id);
-    if (job->guarantee->isolation != scheduler::Isolation::within_class || job->guarantee->at_risk()) continue;
-    const control::ClassGrade grade = grades.of(*job);
-    agents.push_back({control::to_string(id), grade.hosts, grade.lacking});
-  }
-  return agents;
-}
-
 Result<Response> get_certificate(const Call& call, const SigningKey* key, RoutesDigest& digests) {
   const auto state = call.plane.loop.state();
   control::FabricRoutesPtr routes;
   fabric::Ledger ledger;
-  std::vector<CertifiedAgents> agents;
-  std::string etag;
+  const std::string etag = run_etag("certificate", state->seq);
+  if (auto known = not_modified(call, etag)) return std::move(*known);
   {  // the shared book answers others while the certificate is written
     auto open = open_book(call.plane, *state);
     if (!open) return std::unexpected(open.error());
-    agents = agents_of(call.plane, *state, open->book);
-    std::string grades;
-    for (const CertifiedAgents& one : agents) grades += one.lacking == 0 ? '1' : '0';
-    etag = run_etag(grades.empty() ? "certificate" : "certificate." + sha256_hex(grades).substr(0, 16), state->seq);
-    if (auto known = not_modified(call, etag)) return std::move(*known);
     routes = open->book.routes();
     ledger = open->book.ledger();
   }
-  std::string certificate =
-      with_agents(write_guarantee_certificate(*state, *routes, digests.of(routes), ledger), agents);
+  std::string certificate = write_guarantee_certificate(*state, *routes, digests.of(routes), ledger);
   if (key != nullptr) certificate = signed_certificate(std::move(certificate), *key);
   return Response::json(std::move(certificate)).with("ETag", etag);
 }

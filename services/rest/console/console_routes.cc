@@ -83,18 +83,23 @@ void add_console_routes(Router& router, Result<ConsoleFiles> read, const std::st
         respond(Response::empty(307).with("Location", "/console").with("Cache-Control", "no-store"));
       },
       anonymous);
-  router.get(
-      "/console",
-      [console](const Request&, const Responder& respond) {
-        respond(file_response(console->files.index(), console->policy));
-      },
-      anonymous);
-  router.get(
-      "/console/{path...}",
-      [console](const Request& request, const Responder& respond) {
-        respond(page_or_file(*console, request.param("path")));
-      },
-      anonymous);
+  // With a slash at the end too, as the address of a page that is reloaded may have one.
+  for (const char* address : {"/console", "/console/"}) {
+    router.get(
+        address,
+        [console](const Request&, const Responder& respond) {
+          respond(file_response(console->files.index(), console->policy));
+        },
+        anonymous);
+  }
+  for (const char* address : {"/console/{path...}", "/console/{path...}/"}) {
+    router.get(
+        address,
+        [console](const Request& request, const Responder& respond) {
+          respond(page_or_file(*console, request.param("path")));
+        },
+        anonymous);
+  }
 }
 
 }  // namespace railweave::api

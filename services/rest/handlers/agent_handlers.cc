@@ -38,8 +38,11 @@ Result<Response> get_budgets(const Call& call) {
     budgets.version = agents.versions.version_of(*host);
     jobs = agents.versions.jobs_on(*host);
   }
-  const std::string etag =
-      run_etag("budgets." + call.request.param("id") + "." + std::to_string(state->leader.term), budgets.version);
+  const bool may_report = call.request.caller == nullptr || kOperatorsAndAgents.allows(call.request.caller->role);
+  if (may_report) budgets.exchange_secret = call.plane.exchange_secret;
+  const std::string etag = run_etag((may_report ? "budgets." : "budgets.shown.") + call.request.param("id") + "." +
+                                        std::to_string(state->leader.term),
+                                    budgets.version);
   if (auto same = not_modified(call, etag)) return std::move(*same);
   auto open = open_book(call.plane, *state);
   if (!open) return std::unexpected(open.error());

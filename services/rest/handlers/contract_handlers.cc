@@ -1,5 +1,6 @@
 #include "services/control/decide/contracts.h"
 #include "services/rest/handlers/list_page.h"
+#include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
@@ -54,6 +55,8 @@ Result<Submission> put_contract(const Call& call) {
   if (auto named = read_tenant(tenant, {}); !named) return std::unexpected(named.error());
   auto terms = read_contract(tenant, call.request.body);
   if (!terms) return std::unexpected(terms.error());
+  const auto withdraw = read_flag(call, "withdraw");
+  if (!withdraw) return std::unexpected(withdraw.error());
   auto version = if_version(call, *call.plane.loop.state());
   if (!version) return std::unexpected(version.error());
   if (terms->survives_link_failure) {
@@ -63,11 +66,12 @@ Result<Submission> put_contract(const Call& call) {
     constexpr int kMostTries = 1'000;  // each computes some of the failures not computed yet
     const auto state = call.plane.loop.state();
     for (int tries = 0; tries < kMostTries; ++tries) {
-      const auto tried = control::decide_contract(*state, control::PutContract{*terms, *version}, placers);
+      const auto tried = control::decide_contract(*state, control::PutContract{*terms, *version, *withdraw}, placers);
       if (tried || tried.error().error.code != "admission.tooManyFailures") break;
     }
   }
-  return Submission{control::PutContract{std::move(*terms), *version}, [tenant](const control::Accepted& accepted) {
+  return Submission{control::PutContract{std::move(*terms), *version, *withdraw},
+                    [tenant](const control::Accepted& accepted) {
                       const auto& stored = accepted.state->contracts->at(tenant);
                       return Response::json(write_contract(stored)).with("ETag", etag_of(tenant, stored.version));
                     }};
@@ -93,7 +97,10 @@ Result<Submission> put_classes(const Call& call) {
   if (!classes) return std::unexpected(classes.error());
   const auto version = if_version(call, *call.plane.loop.state());
   if (!version) return std::unexpected(version.error());
-  return Submission{control::PutQosClasses{std::move(*classes), *version}, [](const control::Accepted& accepted) {
+  const auto force = read_flag(call, "force");
+  if (!force) return std::unexpected(force.error());
+  return Submission{control::PutQosClasses{std::move(*classes), *version, *force},
+                    [](const control::Accepted& accepted) {
                       return Response::json(write_qos_classes(*accepted.state))
                           .with("ETag", etag_of(kClassesId, accepted.state->qos_version));
                     }};
@@ -111,11 +118,13 @@ void add_contract_routes(RouteTable& routes) {
                                             "reservedPermille", "surviveLinkFailure", "version"}}},
              list_contracts);
   routes.get("/v1/contracts/{tenant}", {.access = kViewersAndMembers}, get_contract);
-  routes.put("/v1/contracts/{tenant}", {.access = kAdministrators, .http = compute, .present = present_contract},
+  routes.put("/v1/contracts/{tenant}",
+             {.access = kAdministrators, .query = {"withdraw"}, .http = compute, .present = present_contract},
              put_contract);
   routes.del("/v1/contracts/{tenant}", {.access = kAdministrators, .present = present_contract}, delete_contract);
   routes.get("/v1/qos-classes", {.access = kViewersAndMembers}, get_classes);
-  routes.put("/v1/qos-classes", {.access = kAdministrators, .http = json, .present = present_classes}, put_classes);
+  routes.put("/v1/qos-classes",
+             {.access = kAdministrators, .query = {"force"}, .http = json, .present = present_classes}, put_classes);
 }
 
 }  // namespace railweave::api

@@ -20,7 +20,10 @@ Result<Response> history_of(const Call& call, const fabric::Topology& topology,
     return fail(ErrorKind::invalid, "query.invalidDetail", "there is no detail '" + detail + "'", {}, "fine or coarse");
   }
   const auto ring = detail == "fine" ? ArchiveRing::fine : ArchiveRing::coarse;
-  return Response::json(write_counter_history(topology, detail, ports, call.plane.live.archive(topology, ports, ring)));
+  std::vector<std::string> unread;
+  for (const auto port : ports) unread.push_back(why_unread(call.plane, topology, port));
+  const auto ranges = call.plane.live.archive(topology, ports, ring);
+  return Response::json(write_counter_history(topology, detail, ports, ranges, unread));
 }
 
 Result<Response> get_link_history(const Call& call) {

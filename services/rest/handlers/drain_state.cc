@@ -49,7 +49,7 @@ std::string waits_for(const control::LiveFabric& live, const ClusterState& state
   if (drain.target.kind == DrainKind::node || drain.target.kind == DrainKind::gpu) return jobs_on(state, drain.target);
   if (drain.target.kind == DrainKind::site_link) {
     const auto link = fabric::find_site_link(state.topology(), drain.target.id);
-    const std::string jobs = link ? control::needing_text(control::jobs_over(state, link)) : std::string();
+    const std::string jobs = link ? control::needing(control::jobs_over(state, link)).whole_text() : std::string();
     if (jobs.empty()) return {};
     return "jobs have no other route between their sites: " + jobs + "; railweave jobs repair JOB moves a job into one";
   }

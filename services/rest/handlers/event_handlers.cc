@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "api/http/message/event_stream.h"
+#include "api/http/message/problem.h"
 #include "db/limits.h"
-#include "services/control/codec/journal_codec.h"
-#include "services/rest/access/tenant_events.h"
+#include "services/rest/access/shown_events.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
@@ -20,7 +20,9 @@ struct EventQuery {
   std::vector<std::string> types;
   std::string subject_kind, subject_id;
 
+  // One that is damaged may be one of these.
   [[nodiscard]] bool wants(const db::Record& record) const {
+    if (record.damaged) return true;
     const bool type = types.empty() || std::ranges::find(types, record.kind) != types.end();
     return type && (subject_kind.empty() || record.subject_kind == subject_kind) &&
            (subject_id.empty() || record.subject_id == subject_id);
@@ -50,33 +52,84 @@ Result<EventQuery> read_event_query(const Request& request) {
   return query;
 }
 
-// Few events of many may be its own: it reads on until the page is full, a bounded number of events for each page.
-Result<Response> list_events_of_member(const Call& call, const ListQuery& list, const EventQuery& query) {
-  constexpr std::uint64_t kMaxRead = 20'000;
-  const auto state = call.plane.loop.state();
-  PageWriter page(list.limit, list.fields);
-  std::uint64_t after = query.after;
-  for (std::uint64_t read = 0; read < kMaxRead && !page.full() && after < state->seq;) {
-    auto records = call.plane.journal.read({.after_seq = after,
-                                            .up_to_seq = state->seq,
-                                            .limit = 1000,
-                                            .kinds = query.types,
-                                            .subject_kind = query.subject_kind,
-                                            .subject_id = query.subject_id});
-    if (!records) return std::unexpected(records.error());
-    if (records->empty()) after = state->seq;
-    read += records->size();
-    for (const auto& record : *records) {
-      if (page.full()) break;
-      after = record.seq;
-      const auto shown = event_of_tenant(*state, *own_tenant(call.request), call.request.caller->name, record);
-      if (shown) page.add(*shown);
-    }
-  }
-  return Response::json(std::move(page).finish(after < state->seq ? std::to_string(after) : "", state->seq));
+// Without authentication every caller may do everything.
+EventReader reader_of(const Caller* caller) {
+  if (caller == nullptr) return {control::Role::administrator, {}, {}};
+  return {caller->role, caller->tenant, caller->actor()};
 }
 
-Result<Response> list_events(const Call& call) {
+// Why the events after that one cannot all be told: older ones were removed. None: they can. 0 is where they begin.
+Result<std::optional<Response>> gone(const Call& call, std::uint64_t after) {
+  if (after == 0) return std::optional<Response>();
+  const auto first = call.plane.journal.first_seq();
+  if (!first) return std::unexpected(first.error());
+  if (*first == 0 || after >= *first - 1) return std::optional<Response>();
+  Problem problem;
+  problem.status = 410;
+  problem.code = "events.gone";
+  problem.detail =
+      "the events after " + std::to_string(after) + " are not kept any more: the oldest is " + std::to_string(*first);
+  problem.hint = "read what there is, then go on after its seq; after=0 begins with the oldest event";
+  problem.instance = call.request.target.path;
+  problem.members.emplace_back("oldest", std::to_string(*first));
+  return to_response(problem);
+}
+
+// Few events of many may be for a reader: it reads on until the page is full, a bounded number of events for each page.
+class EventPage {
+ public:
+  EventPage(const Call& call, const ListQuery& list, EventQuery query)
+      : call_(call),
+        state_(call.plane.loop.state()),
+        reader_(reader_of(call.request.caller.get())),
+        query_(std::move(query)),
+        page_(list.limit, list.fields),
+        after_(query_.after) {}
+
+  // The next few events.
+  Result<std::optional<Response>> step() {
+    constexpr std::uint64_t kMaxRead = 20'000;
+    if (read_ < kMaxRead && !page_.full() && after_ < state_->seq) {
+      if (auto read = read_some(); !read) return std::unexpected(read.error());
+      return std::nullopt;
+    }
+    // Afterwards, as they may have been removed meanwhile.
+    auto missing = gone(call_, query_.after);
+    if (!missing) return std::unexpected(missing.error());
+    if (*missing) return std::move(*missing);
+    return Response::json(std::move(page_).finish(after_ < state_->seq ? std::to_string(after_) : "", state_->seq));
+  }
+
+ private:
+  Result<void> read_some() {
+    constexpr std::size_t kAtOnce = 100;
+    const auto records = call_.plane.journal.read({.after_seq = after_,
+                                                   .up_to_seq = state_->seq,
+                                                   .limit = kAtOnce,
+                                                   .kinds = query_.types,
+                                                   .subject_kind = query_.subject_kind,
+                                                   .subject_id = query_.subject_id,
+                                                   .with_damaged = true});
+    if (!records) return std::unexpected(records.error());
+    if (records->empty()) after_ = state_->seq;
+    read_ += records->size();
+    for (const auto& record : *records) {
+      if (page_.full()) break;
+      after_ = record.seq;
+      if (const auto shown = shown_event(*state_, reader_, record)) page_.add(*shown);
+    }
+    return {};
+  }
+
+  const Call& call_;
+  const control::ClusterStatePtr state_;
+  const EventReader reader_;
+  const EventQuery query_;
+  PageWriter page_;
+  std::uint64_t after_, read_ = 0;
+};
+
+Result<Steps> list_events(const Call& call) {
   const auto list = read_list_query(call);
   if (!list) return std::unexpected(list.error());
   auto query = read_event_query(call.request);
@@ -86,26 +139,19 @@ Result<Response> list_events(const Call& call) {
     if (!cursor) return std::unexpected(cursor.error());
     query->after = *cursor;
   }
-  if (own_tenant(call.request) != nullptr) return list_events_of_member(call, *list, *query);
-  const std::uint64_t seq = call.plane.loop.state()->seq;
-  auto records = call.plane.journal.read({.after_seq = query->after,
-                                          .up_to_seq = seq,
-                                          .limit = list->limit,
-                                          .kinds = query->types,
-                                          .subject_kind = query->subject_kind,
-                                          .subject_id = query->subject_id});
-  if (!records) return std::unexpected(records.error());
-  PageWriter page(list->limit, list->fields);
-  for (const auto& record : *records) page.add(write_event(record));
-  const bool more = !records->empty() && records->back().seq < seq;
-  return Response::json(std::move(page).finish(more ? std::to_string(records->back().seq) : "", seq));
+  auto page = std::make_unique<EventPage>(call, *list, std::move(*query));
+  return Steps([page = std::move(page)] { return page->step(); });
 }
 
 class StreamWatcher final : public control::EventWatcher {
  public:
-  StreamWatcher(const ControlPlane& plane, std::shared_ptr<StreamSink> sink, EventQuery query,
-                std::shared_ptr<const Caller> caller)
-      : plane_(plane), sink_(std::move(sink)), query_(std::move(query)), caller_(std::move(caller)) {}
+  StreamWatcher(const ControlPlane& plane, std::shared_ptr<ShownEvents> shown, std::shared_ptr<StreamSink> sink,
+                EventQuery query, std::shared_ptr<const Caller> caller)
+      : plane_(plane),
+        shown_(std::move(shown)),
+        sink_(std::move(sink)),
+        query_(std::move(query)),
+        caller_(std::move(caller)) {}
 
   bool deliver(const db::Record& record) override {
     if (has_ended(record)) {
@@ -113,9 +159,10 @@ class StreamWatcher final : public control::EventWatcher {
       return false;
     }
     if (!query_.wants(record)) return !sink_->closed();
-    const auto shown = shown_to_caller(record);
-    if (!shown) return !sink_->closed();
-    return sink_->send(format_event(std::to_string(record.seq), record.kind, *shown));
+    // Events are delivered after the state that holds them is published.
+    auto text = shown_->of(*plane_.loop.state(), reader_of(caller_.get()), record);
+    if (text == nullptr) return !sink_->closed();
+    return sink_->send(std::move(text));
   }
   bool ready() override { return sink_->backlog_bytes() == 0; }
   bool closed() override { return sink_->closed(); }
@@ -129,19 +176,14 @@ class StreamWatcher final : public control::EventWatcher {
            (caller_->expires_us != 0 && caller_->expires_us <= record.time_us);
   }
 
-  // Events are delivered after the state that holds them is published.
-  [[nodiscard]] std::optional<std::string> shown_to_caller(const db::Record& record) const {
-    if (caller_ == nullptr || caller_->role != control::Role::member) return write_event(record);
-    return event_of_tenant(*plane_.loop.state(), caller_->tenant, caller_->name, record);
-  }
-
   const ControlPlane& plane_;
+  const std::shared_ptr<ShownEvents> shown_;
   const std::shared_ptr<StreamSink> sink_;
   const EventQuery query_;
   const std::shared_ptr<const Caller> caller_;
 };
 
-Result<Response> stream_events(const Call& call) {
+Result<Response> stream_events(const std::shared_ptr<ShownEvents>& shown, const Call& call) {
   auto query = read_event_query(call.request);
   if (!query) return std::unexpected(query.error());
   if (call.request.query("after") == nullptr) query->after = call.plane.loop.state()->seq;  // from now on
@@ -150,9 +192,17 @@ Result<Response> stream_events(const Call& call) {
     if (!number) return std::unexpected(number.error());
     query->after = *number;
   }
-  return Response::events([&plane = call.plane, query = std::move(*query),
+  auto missing = gone(call, query->after);
+  if (!missing) return std::unexpected(missing.error());
+  if (*missing) return std::move(**missing);
+  if (query->after == 0) {  // where the list begins
+    const auto first = call.plane.journal.first_seq();
+    if (!first) return std::unexpected(first.error());
+    query->after = std::max<std::uint64_t>(*first, 1) - 1;
+  }
+  return Response::events([&plane = call.plane, shown, query = std::move(*query),
                            caller = call.request.caller](const std::shared_ptr<StreamSink>& sink) {
-    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(plane, sink, query, caller));
+    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(plane, shown, sink, query, caller));
   });
 }
 
@@ -163,12 +213,13 @@ void add_event_routes(RouteTable& routes) {
              {.access = kViewersAndMembers,
               .query = {"after", "type", "subject"},
               .repeatable = "type",
-              .page = PageLimits{.fields = {"actor", "data", "seq", "severity", "subject", "summary", "time", "type"}},
+              .page = PageLimits{.fields = {"actor", "damaged", "data", "message", "seq", "severity", "subject",
+                                            "summary", "time", "type"}},
               .http = {.compute = true}},
              list_events);
   routes.get("/v1/events/stream",
              {.access = kViewersAndMembers, .query = {"after", "type", "subject"}, .repeatable = "type"},
-             stream_events);
+             [shown = std::make_shared<ShownEvents>()](const Call& call) { return stream_events(shown, call); });
 }
 
 }  // namespace railweave::api

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "services/rest/access/viewer.h"
 #include "services/rest/handlers/worker_placers.h"
 
 namespace railweave::api {
@@ -28,14 +29,13 @@ KnownForecast& known_forecast() {
   return known;
 }
 
-}  // namespace
-
-std::optional<control::ExpectedStart> expected_start(const ControlPlane& plane, const control::ClusterState& state,
-                                                     control::JobId job) {
+// Calls use() with the forecasts of the state. False: another thread takes long to look ahead.
+template <class Use>
+bool with_forecasts(const ControlPlane& plane, const control::ClusterState& state, Use use) {
   constexpr std::chrono::milliseconds kLongestWait{500};
   KnownForecast& known = known_forecast();
   const std::unique_lock lock(known.mutex, kLongestWait);
-  if (!lock) return std::nullopt;
+  if (!lock) return false;
   const std::int64_t now_us = plane.loop.now_us();
   const bool fresh = known.plane == &plane && known.queue_version == state.queue_version &&
                      known.view_version == state.view_version && now_us < known.forecasts.valid_until_us;
@@ -45,8 +45,30 @@ std::optional<control::ExpectedStart> expected_start(const ControlPlane& plane, 
     known.queue_version = state.queue_version;
     known.view_version = state.view_version;
   }
-  const auto at = known.forecasts.by_job.find(job);
-  return at == known.forecasts.by_job.end() ? std::nullopt : std::optional(at->second);
+  use(known.forecasts.by_job);
+  return true;
+}
+
+}  // namespace
+
+std::optional<control::ExpectedStart> expected_start(const ControlPlane& plane, const control::ClusterState& state,
+                                                     control::JobId job) {
+  std::optional<control::ExpectedStart> start;
+  (void)with_forecasts(plane, state, [&](const auto& by_job) {
+    if (const auto at = by_job.find(job); at != by_job.end()) start = at->second;
+  });
+  return start;
+}
+
+std::vector<std::int64_t> expected_times(const ControlPlane& plane, const control::ClusterState& state,
+                                         std::span<const control::JobId> jobs) {
+  std::vector<std::int64_t> times(jobs.size(), 0);
+  (void)with_forecasts(plane, state, [&](const auto& by_job) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (const auto at = by_job.find(jobs[i]); at != by_job.end()) times[i] = at->second.at_us;
+    }
+  });
+  return times;
 }
 
 control::ExpectedStart expected_start(const ControlPlane& plane, const control::ClusterState& state,
@@ -55,8 +77,9 @@ control::ExpectedStart expected_start(const ControlPlane& plane, const control::
   return std::move(forecasts.by_job[control::StartForecast::candidate(state)]);
 }
 
-void leave_own_tenant(const std::string& tenant, control::ExpectedStart& start) {
-  start.earlier_ends += std::erase_if(start.ends, [&](const auto& end) { return end.tenant != tenant; });
+void leave_own_tenant(const control::ClusterState& state, const std::string& tenant, control::ExpectedStart& start) {
+  start.earlier_ends +=
+      std::erase_if(start.ends, [&](const auto& end) { return !is_job_of(state, tenant, to_string(end.job)); });
 }
 
 }  // namespace railweave::api

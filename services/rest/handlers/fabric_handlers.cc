@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -85,7 +87,7 @@ struct ImportOutcome {
 
   void fail(const control::Rejection& rejection) const {
     if (operations != nullptr) return operations->fail(operation, rejection.error);
-    respond(to_problem(rejection));
+    respond(to_problem(MessageReader::all(), rejection));
   }
   void succeed(const control::ClusterState& state) const {
     std::string body = write_import(state);
@@ -173,6 +175,25 @@ MapCounters map_counters(const ControlPlane& plane, const fabric::Topology& topo
   return out;
 }
 
+constexpr std::chrono::milliseconds kPatienceForLoads{500};
+
+// The job that the map is to tell apart. Its cables are empty where what jobs send is still being worked out.
+Result<MapJob> job_on_map(const Call& call, const control::ClusterState& state, const std::string& id) {
+  const auto parsed = control::parse_job_id(id);
+  MapJob shown{parsed ? state.jobs.find(*parsed) : nullptr, {}};
+  if (shown.job == nullptr) {
+    return fail(ErrorKind::notFound, "jobs.notFound", "there is no job '" + id + "'", {}, "GET /v1/jobs lists them");
+  }
+  if (const std::unique_lock lock(call.plane.contention->mutex, kPatienceForLoads); lock) {
+    call.plane.contention->book.bring_to(state);
+    for (const auto& sent : call.plane.contention->book.sent_by(shown.job->id)) {
+      auto& mbps = shown.mbps[static_cast<std::uint32_t>(fabric::link_of(sent.link).index())];
+      mbps = std::max(mbps, sent.mbps);
+    }
+  }
+  return shown;
+}
+
 Result<Response> get_fabric_map(const Call& call) {
   std::optional<std::int64_t> at_us;
   if (const auto* text = call.request.query("at")) {
@@ -185,10 +206,23 @@ Result<Response> get_fabric_map(const Call& call) {
   const auto state = call.plane.loop.state();
   const auto* within = call.request.query("within");
   const bool live = !call.plane.live.subnets().empty();
+  const LinkSightings seen(call.plane.live, *state);
   const LinkCounters counters = [&](fabric::LinkId link) {
-    return live ? map_counters(call.plane, state->topology(), link, at_us) : MapCounters();
+    if (!live) return MapCounters();
+    MapCounters known = map_counters(call.plane, state->topology(), link, at_us);
+    if (at_us) return known;
+    known.is_unknown = seen.unseen_since(link).has_value();
+    const auto* flapping = seen.flapping(link);
+    known.is_held = flapping != nullptr && flapping->is_held;
+    return known;
   };
-  auto map = write_fabric_map(*state, within == nullptr ? std::string() : *within, counters);
+  std::optional<MapJob> job;
+  if (const auto* id = call.request.query("job")) {
+    auto found = job_on_map(call, *state, *id);
+    if (!found) return std::unexpected(found.error());
+    job = std::move(*found);
+  }
+  auto map = write_fabric_map(*state, within == nullptr ? std::string() : *within, counters, job ? &*job : nullptr);
   if (!map) return std::unexpected(map.error());
   return Response::json(std::move(*map));
 }
@@ -263,7 +297,9 @@ Result<Response> get_link(const Call& call) {
     LinkDetails details = link_details(call.plane, *state, topology.link_text(link));
     details.counters = {call.plane.live.counters(topology, topology.a(link)),
                         call.plane.live.counters(topology, topology.b(link))};
-    return Response::json(write_link(*state, link, details));
+    details.unread = {why_unread(call.plane, topology, topology.a(link)),
+                      why_unread(call.plane, topology, topology.b(link))};
+    return Response::json(write_link(*state, link, LinkSightings(call.plane.live, *state), details));
   }
   if (const auto far = fabric::find_site_link(topology, call.request.param("id"))) {
     return Response::json(
@@ -294,7 +330,9 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
                       .http = compute};
   };
   routes.get("/v1/fabric", {.access = kViewersAndMembers, .http = compute}, get_fabric);
-  routes.get("/v1/fabric/map", {.access = kViewers, .query = {"within", "at"}, .http = compute}, get_fabric_map);
+  routes.get("/v1/fabric/map",
+             {.access = kViewers, .query = {"within", "at", "job"}, .by = AnsweredBy::leader, .http = compute},
+             get_fabric_map);
   routes.get("/v1/fabric/findings", {.access = kViewers, .http = compute}, get_findings);
   routes.get("/v1/fabric/topology", {.access = kViewers, .http = compute}, get_topology);
   routes.put(
@@ -318,12 +356,16 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
                   {"cabledPorts", "description", "drained", "guid", "id", "lid", "ports", "rack", "subnet", "tier"}),
              list_switches);
   routes.get("/v1/switches/{id}", {.access = kViewers, .http = compute}, get_switch);
-  routes.get("/v1/links",
-             page({"kind", "switch", "node"}, {"cableLengthM", "drained", "ends", "id", "kind", "latencyUs", "lengthKm",
-                                               "links", "linksInUse", "name", "rateGbps", "speed", "state", "width"}),
-             list_links);
+  // What live subnets see is known to who follows them.
+  RouteRules links =
+      page({"kind", "switch", "node"},
+           {"cableLengthM", "drained", "ends", "flapping", "id", "kind", "lastState", "latencyUs", "lengthKm", "links",
+            "linksInUse", "name", "rateGbps", "seenAt", "seenGbps", "speed", "state", "width"});
+  links.by = AnsweredBy::leader;
+  routes.get("/v1/links", std::move(links), list_links);
   routes.post("/v1/links/{id...}/report", {.access = kOperators, .http = compute}, post_link_report);
-  routes.get("/v1/links/{id...}", {.access = kViewers, .http = compute}, get_link);
+  routes.post("/v1/links/{id...}/release", {.access = kOperators}, post_link_release);
+  routes.get("/v1/links/{id...}", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_link);
   routes.get("/v1/nvlink-domains", page({}, {"clusterUuid", "freeGpus", "gpus", "id", "nodes", "rateGbpsPerGpu"}),
              list_nvlink_domains);
   routes.get("/v1/nvlink-domains/{id}", {.access = kViewers, .http = compute}, get_domain);

@@ -139,6 +139,7 @@ Result<Response> list_links(const Call& call) {
   // Links between sites follow the cables.
   const std::size_t cables = topology.links().size();
   const IdRange<fabric::LinkId> both(0, cables + topology.site_links().size());
+  const LinkSightings seen(call.plane.live, *state);
   return list_ids(
       *state, both, *query,
       [&](fabric::LinkId link) {
@@ -149,7 +150,7 @@ Result<Response> list_links(const Call& call) {
         return !host || host_of(topology, topology.a(link)) == host || host_of(topology, topology.b(link)) == host;
       },
       [&](fabric::LinkId link) {
-        return link.index() < cables ? write_link(*state, link)
+        return link.index() < cables ? write_link(*state, link, seen)
                                      : write_link(*state, fabric::SiteLinkId(link.index() - cables));
       });
 }

@@ -1,3 +1,4 @@
+#include "services/control/views/job_ports.h"
 #include "services/rest/handlers/agent_grades.h"
 #include "services/rest/handlers/fabric_lists.h"
 #include "services/rest/handlers/job_lookup.h"
@@ -5,6 +6,7 @@
 #include "services/rest/handlers/open_book.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
+#include "services/rest/handlers/tables_of_answer.h"
 #include "services/rest/handlers/worker_placers.h"
 #include "services/rest/json/drain.h"
 #include "services/rest/json/guarantee.h"
@@ -20,13 +22,21 @@ using control::JobPtr;
 
 constexpr std::uint64_t kTop = 20, kMaxTop = 10'000;
 
+std::string_view standing(const control::ClusterState& state, const control::Job& job,
+                          std::span<const control::SubnetStatusPtr> live, std::span<const control::TablesUsed> tables) {
+  if (job.guarantee->at_risk()) return "atRisk";
+  const auto ports = control::job_ports(*state.placement_fabric, job.placement.gpu_of_rank);
+  return not_in_force(state, job, ports, live, tables).empty() ? "holds" : "planned";
+}
+
 Result<Response> list_guarantees(const Call& call) {
   const auto query = read_list_query(call);
   if (!query) return std::unexpected(query.error());
   const auto* tenant = call.request.query("tenant");
   const auto* wanted = call.request.query("state");
-  if (wanted != nullptr && *wanted != "holds" && *wanted != "atRisk") {
-    return fail(ErrorKind::invalid, "query.invalidState", "there is no state '" + *wanted + "'", {}, "holds or atRisk");
+  if (wanted != nullptr && *wanted != "holds" && *wanted != "planned" && *wanted != "atRisk") {
+    return fail(ErrorKind::invalid, "query.invalidState", "there is no state '" + *wanted + "'", {},
+                "holds, planned or atRisk");
   }
   JobId after;
   if (!query->cursor.empty()) {
@@ -46,12 +56,14 @@ Result<Response> list_guarantees(const Call& call) {
     for (auto id = state->guaranteed->upper_bound(after); id != state->guaranteed->end(); ++id) {
       const JobPtr job = state->jobs.find(*id);
       if (tenant != nullptr && job->spec.tenant != *tenant) continue;
-      if (wanted != nullptr && job->guarantee->at_risk() != (*wanted == "atRisk")) continue;
+      const auto& gpus = job->placement.gpu_of_rank;
+      const auto tables = tables_of(call.plane, *state, *open->book.routes(), subnets_of(*state, gpus));
+      if (wanted != nullptr && *wanted != standing(*state, *job, live, tables)) continue;
       if (page.full()) {
         next = control::to_string(last);
         break;
       }
-      page.add(write_guarantee(*state, open->book, *job, call.plane.loop.now_us(), live, grades.of(*job)));
+      page.add(write_guarantee(*state, open->book, *job, call.plane.loop.now_us(), live, tables, grades.of(*job)));
       last = *id;
     }
   }

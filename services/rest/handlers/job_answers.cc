@@ -3,9 +3,13 @@
 #include <chrono>
 #include <utility>
 
-#include "services/rest/access/other_tenants.h"
+#include "fabric/base/fair_share.h"
+#include "services/control/views/job_ports.h"
+#include "services/rest/access/viewer.h"
 #include "services/rest/handlers/adopted_order.h"
 #include "services/rest/handlers/expected_start.h"
+#include "services/rest/handlers/tables_of_answer.h"
+#include "services/rest/json/guarantee.h"
 
 namespace railweave::api {
 namespace {
@@ -25,11 +29,11 @@ JobAnswers::~JobAnswers() {
   thread_.join();
 }
 
-bool JobAnswers::run_later(Task& task) {
+bool JobAnswers::run_later(const std::string& tenant, Task& task) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || waiting_.size() >= kMaxWaiting) return false;
-    waiting_.push_back(std::move(task));
+    if (stopping_ || !within_fair_share(waiting_.waiting_of(tenant), waiting_.waiting(), kMaxWaiting)) return false;
+    waiting_.push(tenant, std::move(task));
   }
   filled_.notify_one();
   return true;
@@ -40,12 +44,11 @@ void JobAnswers::run() {
   while (true) {
     filled_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
     if (waiting_.empty()) return;
-    Task task = std::move(waiting_.front());
-    waiting_.pop_front();
+    FairLane::Taken taken = waiting_.take();
     lock.unlock();
-    task();
-    task = nullptr;
+    const FairLane::Spent spent = taken.run();
     lock.lock();
+    waiting_.ran(taken.client, spent);
   }
 }
 
@@ -55,7 +58,19 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
   const std::unique_lock lock(plane.contention->mutex, kPatience);
   if (!lock) return std::nullopt;
   plane.contention->book.bring_to(state);
-  return plane.contention->book.of(job.id);
+  auto contention = plane.contention->book.of(job.id);
+  if (contention) add_ages(plane, contention->tables);
+  return contention;
+}
+
+bool guarantee_holds(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job) {
+  if (!job.guarantee || job.guarantee->at_risk() || !job.holds_gpus()) return false;
+  const auto routes = plane.routes->at(state);
+  if (!routes) return false;
+  const auto& gpus = job.placement.gpu_of_rank;
+  const auto tables = tables_of(plane, state, **routes, subnets_of(state, gpus));
+  return not_in_force(state, job, control::job_ports(*state.placement_fabric, gpus), plane.live.subnets(), tables)
+      .empty();
 }
 
 JobBeside beside_of(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job) {
@@ -63,6 +78,7 @@ JobBeside beside_of(const ControlPlane& plane, const control::ClusterState& stat
   beside.contention = contention_of(plane, state, job);
   if (job.state == control::JobState::queued) beside.start = expected_start(plane, state, job.id);
   if (job.adopted && job.holds_gpus()) beside.order = adopted_order(plane, state, job);
+  beside.guarantee_holds = guarantee_holds(plane, state, job);
   return beside;
 }
 
@@ -72,7 +88,9 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
   const std::unique_lock lock(plane.contention->mutex, kPatience);
   if (!lock) return std::nullopt;
   plane.contention->book.bring_to(state);
-  return plane.contention->book.what_if(spec, gpu_of_rank);
+  auto contention = plane.contention->book.what_if(spec, gpu_of_rank);
+  add_ages(plane, contention.tables);
+  return contention;
 }
 
 std::vector<scheduler::Contention> contention_of(const ControlPlane& plane, const control::ClusterState& state,
@@ -93,9 +111,9 @@ void leave_own_tenant(const control::ClusterState& state, const std::string& ten
                       control::JobContention& contention) {
   std::erase_if(contention.own.crossing, [&](const auto& crossing) {
     const auto job = state.jobs.find(control::JobId(crossing.job));
-    return job == nullptr || job->spec.tenant != tenant;
+    return job == nullptr || !is_job_of(state, tenant, *job);
   });
-  std::erase_if(contention.slows, [&](const auto& slowed) { return slowed.job->spec.tenant != tenant; });
+  std::erase_if(contention.slows, [&](const auto& slowed) { return !is_job_of(state, tenant, *slowed.job); });
 }
 
 void leave_own_tenant(const control::ClusterState& state, const std::string& tenant,

@@ -6,14 +6,15 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "api/http/dispatch/fair_lane.h"
 #include "services/rest/control_plane.h"
 #include "services/rest/json/job.h"
 
@@ -23,23 +24,23 @@ class JobAnswers {
  public:
   static constexpr std::size_t kMaxWaiting = 128;
 
-  using Task = std::move_only_function<void()>;  // must not throw
+  using Task = FairLane::Task;  // must not throw
 
   JobAnswers();
   JobAnswers(const JobAnswers&) = delete;
   JobAnswers& operator=(const JobAnswers&) = delete;
   ~JobAnswers();  // runs the waiting tasks first
 
-  // False when too many tasks wait; the task is then unchanged.
-  bool run_later(Task& task);
+  // False when too many tasks of this tenant ("": of operators) wait; the task is then unchanged. Tenants take turns.
+  bool run_later(const std::string& tenant, Task& task);
 
  private:
   void run();
 
   std::mutex mutex_;
   std::condition_variable filled_;
-  std::deque<Task> waiting_;  // guarded by mutex_, bounded by kMaxWaiting
-  bool stopping_ = false;     // guarded by mutex_
+  FairLane waiting_;       // guarded by mutex_, bounded by kMaxWaiting
+  bool stopping_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 
@@ -53,6 +54,9 @@ std::optional<control::JobContention> contention_of(const ControlPlane& plane, c
 
 // What is told beside a job: its contention, of an adopted one what its order costs, of a waiting one when it is
 // expected to start. On worker threads and on that of the answers.
+// Whether the job's guarantee is in force where its ports are, as far as that was read (GuaranteeStanding).
+bool guarantee_holds(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job);
+
 JobBeside beside_of(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job);
 
 // What the alternatives of a placement come to on the basis of its own contention; empty where that is not known.

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/rest/access/key_owner.h"
 #include "services/rest/handlers/job_submission.h"
 #include "services/rest/handlers/queue_state.h"
 #include "services/rest/handlers/routes.h"
@@ -28,25 +29,30 @@ void add_decided(const Call& call, const control::ClusterState& state, const Bat
                                         {}}));
   }
   const auto queue = call.plane.loop.queue();
+  const Viewer viewer(call.request);
   JobBeside beside;
   if (job->state == control::JobState::queued) beside.waits = wait_reason(*queue, job->id);
-  answer.add_job(item.key, outcome.replayed ? 200 : 201, write_job(*job, state.placement_fabric->as_cabled(), beside));
+  answer.add_job(item.key, outcome.replayed ? 200 : 201,
+                 write_job(*job, state.placement_fabric->as_cabled(), viewer.reader(state), beside));
 }
 
 Result<Response> submit_jobs(const Call& call) {
-  auto items = read_batch(call.request.body, true);
-  if (!items) return std::unexpected(items.error());
+  auto batch = read_batch(call.request.body, true);
+  if (!batch) return std::unexpected(batch.error());
+  auto* const items = &batch->items;
   const bool by_member = own_tenant(call.request) != nullptr;
-  control::SubmitJobs command;
+  const std::string owner = key_owner(call.request);
+  control::SubmitJobs command{.items = {}, .gang = batch->gang, .rules = std::move(batch->rules)};
   for (auto& item : *items) {
     if (!item.request) continue;
     JobRequest& request = *item.request;
     if (auto held = hold_to_own_tenant(call.request, request.spec); !held) {
+      if (command.gang) return std::unexpected(item.located(held.error()));
       item.request = std::unexpected(item.located(held.error()));
       continue;
     }
-    command.items.push_back({std::move(request.spec), item.key, item.digest, request.queue, request.not_before_us,
-                             by_member, std::move(request.adopt), request.launch});
+    command.items.push_back({std::move(request.spec), item.key, owner, item.digest, request.queue,
+                             request.not_before_us, by_member, std::move(request.adopt), request.launch});
   }
   control::Accepted accepted;
   accepted.state = call.plane.loop.state();

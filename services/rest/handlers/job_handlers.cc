@@ -6,8 +6,11 @@
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/guarantees/admitted_placement.h"
+#include "services/control/views/job_ports.h"
 #include "services/control/views/placer_cache.h"
 #include "services/json/digest.h"
+#include "services/rest/access/key_owner.h"
+#include "services/rest/access/viewer.h"
 #include "services/rest/handlers/job_answers.h"
 #include "services/rest/handlers/job_lookup.h"
 #include "services/rest/handlers/job_submission.h"
@@ -32,43 +35,81 @@ using control::JobPtr;
 
 const PageLimits kRanksPage{.initial = 1000, .max = 100'000};
 
-Result<Response> list_jobs(const Call& call) {
-  const auto query = read_list_query(call);
-  if (!query) return std::unexpected(query.error());
-  std::optional<control::JobState> wanted;
-  if (const auto* text = call.request.query("state")) {
-    wanted = parse_enum<control::JobState>(*text);
-    if (!wanted) {
+struct JobFilter {
+  std::optional<control::JobState> state;
+  std::optional<std::string> tenant, name;
+
+  [[nodiscard]] bool wants(const control::Job& job) const {
+    return (!state || job.state == *state) && (!tenant || job.spec.tenant == *tenant) &&
+           (!name || job.spec.name == *name);
+  }
+};
+
+Result<JobFilter> read_job_filter(const Request& request) {
+  JobFilter filter;
+  if (const auto* text = request.query("state")) {
+    filter.state = parse_enum<control::JobState>(*text);
+    if (!filter.state) {
       return fail(ErrorKind::invalid, "query.invalidState", "there is no job state '" + *text + "'", {},
                   "queued, placed, completed, cancelled or lost");
     }
   }
+  if (const auto* text = request.query("tenant")) filter.tenant = *text;
+  if (const auto* text = request.query("name")) filter.name = *text;
+  return filter;
+}
+
+// A page of the jobs of one state. Few of many may be its caller's.
+class JobPage {
+ public:
+  JobPage(const Call& call, ListQuery list, JobFilter filter, JobId after)
+      : state_(call.plane.loop.state()),
+        request_(call.request),
+        filter_(std::move(filter)),
+        page_(list.limit, std::move(list.fields)),
+        at_(after) {}
+
+  // The next few jobs.
+  std::optional<Response> step() {
+    constexpr std::size_t kAtOnce = 256;
+    std::size_t visited = 0;
+    bool more = false;  // jobs that go on another page
+    state_->jobs.visit_after(at_, [&](const JobPtr& job) {
+      if (visited++ == kAtOnce) return false;
+      const bool is_of_it = filter_.wants(*job) && may_see_job(*state_, request_, *job);
+      more = is_of_it && page_.full();
+      if (more) return false;
+      at_ = job->id;
+      if (!is_of_it) return true;
+      page_.add(write_job_line(*job));
+      last_ = job->id;
+      return true;
+    });
+    if (visited > kAtOnce && !more) return std::nullopt;
+    return Response::json(std::move(page_).finish(more ? control::to_string(last_) : "", state_->seq));
+  }
+
+ private:
+  const control::ClusterStatePtr state_;
+  const Request& request_;
+  const JobFilter filter_;
+  PageWriter page_;
+  JobId at_, last_;
+};
+
+Result<Steps> list_jobs(const Call& call) {
+  auto query = read_list_query(call);
+  if (!query) return std::unexpected(query.error());
+  auto filter = read_job_filter(call.request);
+  if (!filter) return std::unexpected(filter.error());
   JobId after;
   if (!query->cursor.empty()) {
     const auto parsed = control::parse_job_id(query->cursor);
     if (!parsed) return invalid_cursor(query->cursor);
     after = *parsed;
   }
-  const auto* tenant = call.request.query("tenant");
-  const auto* name = call.request.query("name");
-  const auto state = call.plane.loop.state();
-  PageWriter page(query->limit, query->fields);
-  std::string next;
-  JobId last;
-  state->jobs.visit_after(after, [&](const JobPtr& job) {
-    if (wanted && job->state != *wanted) return true;
-    if (!may_see(call.request, job->spec.tenant)) return true;
-    if (tenant != nullptr && job->spec.tenant != *tenant) return true;
-    if (name != nullptr && job->spec.name != *name) return true;
-    if (page.full()) {
-      next = control::to_string(last);
-      return false;
-    }
-    page.add(write_job_line(*job));
-    last = job->id;
-    return true;
-  });
-  return Response::json(std::move(page).finish(next, state->seq));
+  auto page = std::make_unique<JobPage>(call, std::move(*query), std::move(*filter), after);
+  return Steps([page = std::move(page)] { return Result<std::optional<Response>>(page->step()); });
 }
 
 Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond) {
@@ -79,6 +120,7 @@ Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
   if (auto checked = check_idempotency_key(key); !checked) return checked;
   control::SubmitJob command{std::move(request->spec),
                              key,
+                             key_owner(call.request),
                              key.empty() ? std::string() : sha256_hex(call.request.body),
                              request->queue,
                              request->not_before_us,
@@ -86,10 +128,10 @@ Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
                              std::move(request->adopt),
                              request->launch};
   submit_for_job(answers, call, respond, std::move(command),
-                 [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
-                     const control::Accepted& accepted, const control::Job& job, JobBeside beside) {
+                 [&plane = call.plane, viewer = Viewer(call.request)](const control::Accepted& accepted,
+                                                                      const control::Job& job, JobBeside beside) {
                    Response response = job_answer(plane, *accepted.state, job, std::move(beside),
-                                                  accepted.replayed ? 200 : 201, to_member);
+                                                  accepted.replayed ? 200 : 201, viewer);
                    response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
                    return response;
                  });
@@ -100,8 +142,8 @@ Result<Response> get_job(const Call& call) {
   const auto state = call.plane.loop.state();
   auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
-  Response response = job_answer(call.plane, *state, **job, beside_of(call.plane, *state, **job), 200,
-                                 own_tenant(call.request) != nullptr);
+  Response response =
+      job_answer(call.plane, *state, **job, beside_of(call.plane, *state, **job), 200, Viewer(call.request));
   // The reason why a job waits changes without a new version: while it waits there is no 304.
   const std::string etag(response.headers.value("ETag"));
   if ((*job)->state == control::JobState::queued) return response;
@@ -110,7 +152,16 @@ Result<Response> get_job(const Call& call) {
 
 // What its packets are marked with; asks for routes only where the job has a class.
 RankMarks rank_marks(const ControlPlane& plane, const control::ClusterStatePtr& state, const control::Job& job) {
-  RankMarks marks{.of_class = {}, .pkey_index = pkey_indices(state, job)};
+  RankMarks marks;
+  marks.pkey_index = pkey_indices(state, job);
+  const auto contract = state->contracts->find(job.spec.tenant);
+  if (contract != state->contracts->end()) marks.pkey = contract->second.pkey;
+  const auto& t = state->topology();
+  for (const fabric::PortId port : control::job_ports(*state->placement_fabric, job.placement.gpu_of_rank)) {
+    const auto kind = t.peer(port) ? t.kind(t.link(port)) : fabric::LinkKind::nvlink;
+    marks.on_infiniband = marks.on_infiniband || kind == fabric::LinkKind::infiniband;
+    marks.on_ethernet = marks.on_ethernet || kind == fabric::LinkKind::ethernet;
+  }
   if (job.guarantee) marks.of_class = marks_of(plane, *state, *job.guarantee, job.placement.gpu_of_rank);
   return marks;
 }
@@ -241,8 +292,8 @@ void add_job_routes(RouteTable& routes) {
   routes.get("/v1/jobs",
              {.access = kViewersAndMembers,
               .query = {"tenant", "state", "name"},
-              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "phase", "priority",
-                                            "startedAt", "state", "submittedAt", "tenant"}},
+              .page = PageLimits{.fields = {"damaged", "endedAt", "gpus", "id", "level", "name", "nodes", "phase",
+                                            "priority", "startedAt", "state", "submittedAt", "tenant"}},
               .http = compute},
              list_jobs);
   routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},
@@ -265,6 +316,7 @@ void add_job_routes(RouteTable& routes) {
   add_job_change_routes(routes, answers);
   add_job_batch_routes(routes);
   add_job_ports_routes(routes);
+  add_job_traffic_routes(routes);
   add_placement_query_routes(routes);
   add_lab_routes(routes);
 }

@@ -12,20 +12,23 @@ namespace railweave::api {
 using control::JobPtr;
 
 Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
-                    JobBeside beside, int status, bool to_member) {
-  if (beside.contention && to_member) leave_own_tenant(state, job.spec.tenant, *beside.contention);
-  if (beside.start && to_member) leave_own_tenant(job.spec.tenant, *beside.start);
+                    JobBeside beside, int status, const Viewer& viewer) {
+  const std::string* own = viewer.tenant();
+  if (beside.contention && own != nullptr) leave_own_tenant(state, *own, *beside.contention);
+  if (beside.start && own != nullptr) leave_own_tenant(state, *own, *beside.start);
   const auto queue = plane.loop.queue();
   if (job.state == control::JobState::queued) beside.waits = wait_reason(*queue, job.id);
   const std::string digest = beside_digest(beside);
   const std::string id = control::to_string(job.id) + "." + std::to_string(job.version);
-  return Response::json(write_job(job, state.placement_fabric->as_cabled(), beside), status)
+  return Response::json(write_job(job, state.placement_fabric->as_cabled(), viewer.reader(state), beside), status)
       .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
 }
 
 Problem refusal_for(const Request& request, const ControlPlane& plane, control::Rejection rejection) {
-  if (const std::string* own = own_tenant(request)) leave_own_tenant(*plane.loop.state(), *own, rejection.links);
-  return to_problem(rejection);
+  const auto state = plane.loop.state();
+  if (const std::string* own = own_tenant(request)) leave_own_tenant(*state, *own, rejection.links);
+  const Viewer viewer(request);
+  return to_problem(viewer.reader(*state), rejection);
 }
 
 void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
@@ -40,7 +43,8 @@ void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call
         JobAnswers::Task task = [&plane, respond, make, accepted = *result, job] {
           respond(make(accepted, *job, beside_of(plane, *accepted.state, *job)));
         };
-        if (!answers->run_later(task)) respond(make(*result, *job, {}));
+        const std::string* own = own_tenant(respond.request());
+        if (!answers->run_later(own == nullptr ? std::string() : *own, task)) respond(make(*result, *job, {}));
       });
   if (!queued) respond(too_busy());
 }
@@ -48,9 +52,9 @@ void submit_for_job(const std::shared_ptr<JobAnswers>& answers, const Call& call
 void submit_change(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
                    decltype(control::Command::body) command) {
   submit_for_job(answers, call, respond, std::move(command),
-                 [&plane = call.plane, to_member = own_tenant(call.request) != nullptr](
-                     const control::Accepted& accepted, const control::Job& job, JobBeside beside) {
-                   return job_answer(plane, *accepted.state, job, std::move(beside), 200, to_member);
+                 [&plane = call.plane, viewer = Viewer(call.request)](const control::Accepted& accepted,
+                                                                      const control::Job& job, JobBeside beside) {
+                   return job_answer(plane, *accepted.state, job, std::move(beside), 200, viewer);
                  });
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "services/rest/access/viewer.h"
 #include "services/rest/handlers/job_answers.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/json/job.h"
@@ -15,7 +16,7 @@ namespace railweave::api {
 // The job with its ETag: its version, then a digest of what changes without one. If-Match compares the version alone
 // (route_table.cc).
 Response job_answer(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job,
-                    JobBeside beside, int status, bool to_member);
+                    JobBeside beside, int status, const Viewer& viewer);
 
 // The answer of a job's change, made of the state that holds it.
 using MakeAnswer = std::function<Response(const control::Accepted&, const control::Job&, JobBeside)>;

@@ -104,6 +104,7 @@ struct LabJobs {
 BatchAnswer place_all(const Call& call, const std::shared_ptr<control::RoutingCache>& routing, ClusterState& state,
                       const LabJobs& jobs) {
   control::PlacerCache placers(routing);
+  control::QueueRunner queue(placers, 0);
   const std::int64_t now_us = call.plane.loop.now_us();
   BatchAnswer answer;
   for (const auto& item : jobs.items) {
@@ -118,16 +119,18 @@ BatchAnswer place_all(const Call& call, const std::shared_ptr<control::RoutingCa
       refuse(to_problem(item.located(checked.error())));
       continue;
     }
-    const auto& spec = item.request->spec;
-    auto placed = try_placement(placers, now_us, state, spec, false);
+    scheduler::JobSpec spec = item.request->spec;
+    auto placed = try_placement({state, placers, queue, now_us}, spec, false, false);
     if (!placed && placed.error().placement == nullptr) {
       placed.error().error = item.located(std::move(placed.error().error));
-      refuse(to_problem(placed.error()));
+      refuse(to_problem(MessageReader::all(), placed.error()));
       continue;
     }
-    const auto& result = placed ? placed->result : *placed.error().placement;
-    answer.add_placement(item.key, write_placement(spec, result, *state.placement_fabric, jobs.ranks, {}));
-    if (placed) place_on(state, spec, std::move(*placed), now_us);
+    const auto& result = placed ? placed->placed.result : *placed.error().placement;
+    take_shape(spec, result);
+    answer.add_placement(item.key,
+                         write_placement(spec, result, *state.placement_fabric, MessageReader::all(), jobs.ranks, {}));
+    if (placed) place_on(state, std::move(*placed), now_us);
   }
   return answer;
 }
@@ -135,7 +138,8 @@ BatchAnswer place_all(const Call& call, const std::shared_ptr<control::RoutingCa
 void adopt_view(ClusterState& state, const fabric::FabricView& view) {
   const auto& topology = state.topology();
   for (const auto link : topology.links()) {
-    if (state.view.state(link) != view.state(link)) state.set_link(link, view.state(link));
+    const bool is_as_seen = state.view.state(link) == view.state(link) && state.view.rate(link) == view.rate(link);
+    if (!is_as_seen) state.set_link(link, view.state(link), view.rate_seen(link));
     if (state.view.drained(link) != view.drained(link)) {
       state.mark({control::DrainKind::link, topology.link_text(link)}, view.drained(link));
     }
@@ -169,11 +173,13 @@ Result<Response> post_lab(const Call& call) {
 
   LabAnswer answer;
   ClusterState state = *base;
+  // A plan is made on what Railweave would compute, whatever switches hold now.
+  state.subnet_tables = std::make_shared<const control::SubnetTablesTable>();
   const bool own = request->generated || request->file;
   const auto routing = own ? std::make_shared<control::RoutingCache>() : call.plane.routes;
-  const auto before = routing->at(*base);
+  const auto before = routing->at(state);
   if (before) {
-    answer.routes = write_routes_audit(**before);
+    answer.routes = write_routes_audit(**before, {});
   } else {
     answer.routes_problem = before.error().message;
   }
@@ -182,7 +188,7 @@ Result<Response> post_lab(const Call& call) {
   answer.map = map_of(state);
   if (changed) {
     LabAnswer::After& after = answer.after.emplace();
-    ClusterState failed = *base;
+    ClusterState failed = state;
     adopt_view(failed, *changed);
     if (before) {
       const auto rerouted = control::reroute(**before, *changed);

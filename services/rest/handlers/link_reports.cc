@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fabric/base/text/time_text.h"
 #include "fabric/topology/site_link_name.h"
 #include "services/control/state/link_state.h"
 #include "services/json/strict_json.h"
@@ -88,6 +89,27 @@ Result<Response> post_link_report(const Call& call) {
   return Response::json(write_link(after, now, link_details(call.plane, after, id)));
 }
 
+Result<Submission> post_link_release(const Call& call) {
+  const auto request = read_release_request(call.request.body);
+  if (!request) return std::unexpected(request.error());
+  const auto state = call.plane.loop.state();
+  const auto& topology = state->topology();
+  const auto link = topology.find_link(call.request.param("id"));
+  if (!link) return std::unexpected(no_link(call.request.param("id")));
+  const std::string id = topology.link_text(link);
+  const bool is_flapping = LinkSightings(call.plane.live, *state).flapping(link) != nullptr;
+  std::string subnet;
+  for (const auto port : {topology.a(link), topology.b(link)}) {
+    const auto sw = topology.switch_of(port);
+    if (sw && topology.subnet(sw)) subnet = topology.name(topology.subnet(sw));
+  }
+  return Submission{control::ReleaseLink{subnet, id, request->reason, is_flapping},
+                    [&live = call.plane.live, subnet, id](const control::Accepted&) {
+                      live.release(subnet, id);
+                      return Response::empty();
+                    }};
+}
+
 LinkDetails link_details(const ControlPlane& plane, const control::ClusterState& state, const std::string& id) {
   LinkDetails details;
   details.drain = shown_drain(plane, state, control::DrainKind::link, id);
@@ -95,6 +117,19 @@ LinkDetails link_details(const ControlPlane& plane, const control::ClusterState&
     if (alarm.subject_kind == "link" && alarm.subject_id == id) details.alarms.push_back(&alarm);
   }
   return details;
+}
+
+std::string why_unread(const ControlPlane& plane, const fabric::Topology& topology, fabric::PortId port) {
+  const auto sw = topology.switch_of(port);
+  const auto hca = sw ? fabric::HcaId() : topology.hca_of(port);
+  if (!sw && !hca) return {};
+  const Guid device = sw ? topology.guid(sw) : topology.guid(hca);
+  for (const auto& status : plane.live.subnets()) {
+    for (const auto& unread : status->discovery.counters_unread) {
+      if (unread.guid == device) return unread.reason + ", since " + time_text(unread.since_us);
+    }
+  }
+  return {};
 }
 
 }  // namespace railweave::api

@@ -126,6 +126,23 @@ Result<Submission> put_routing(const Call& call) {
       [name](const control::Accepted& accepted) { return Response::json(write_spread(*accepted.state, name)); }};
 }
 
+Result<Submission> rotate_key(const Call& call) {
+  const auto reason = read_rotation_request(call.request.body);
+  if (!reason) return std::unexpected(reason.error());
+  const std::string name = call.request.param("id");
+  const auto live = call.plane.live.subnet(name);
+  if (live == nullptr) {
+    return std::unexpected(is_accepted(call.plane.loop.state()->topology(), name) ? not_live(name) : no_subnet(name));
+  }
+  if (!live->discovery.keys) {
+    return fail(ErrorKind::conflict, "subnets.noKeys", "ports of subnet " + name + " have no management keys", {},
+                "they get some in direct mode where key_file of its [[subnet]] is set");
+  }
+  return Submission{control::RotateSubnetKey{name, *reason}, [name](const control::Accepted& accepted) {
+                      return Response::json(write_rotation(*accepted.state, name));
+                    }};
+}
+
 Result<Response> get_sync(const Call& call) {
   return Response::json(write_sync(*call.plane.loop.state(), call.plane.live.subnets()));
 }
@@ -174,6 +191,7 @@ struct ShownTable {
   const fabric::Routing* wanted = nullptr;
   const fabric::Routing* applied = nullptr;
   fabric::SwitchId sw;
+  std::int64_t seen_us = 0;  // unix: when the switch was last asked
 };
 
 Result<ShownTable> find_table(const ControlPlane& plane, const ClusterState& state, fabric::SwitchId sw) {
@@ -192,7 +210,11 @@ Result<ShownTable> find_table(const ControlPlane& plane, const ClusterState& sta
     table.wanted = &(*routes)->routing;
     table.sw = sw;
   }
-  if (table.status != nullptr) table.applied = table.status->applied.get();
+  if (table.status == nullptr) return table;
+  table.applied = table.status->applied.get();
+  const auto& seen = table.status->tables_seen.by_switch;
+  if (seen != nullptr && table.keeps == nullptr && table.sw == sw && sw.index() < seen->size())
+    table.seen_us = (*seen)[sw.index()];
   return table;
 }
 
@@ -216,7 +238,7 @@ Result<Response> get_table(const Call& call) {
       next = make_cursor(state->accepted.version, entry.lid);
       break;
     }
-    page.add(write_table_entry(table->wanted->tables.scope(), table->sw, entry));
+    page.add(write_table_entry(table->wanted->tables.scope(), table->sw, entry, table->seen_us));
   }
   return Response::json(std::move(page).finish(next, state->seq));
 }
@@ -229,13 +251,15 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/subnets",
              {.access = kViewers,
               .page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
-                                            "modeVersion", "routing", "switches"}},
+                                            "modeVersion", "routing", "switches", "tables"}},
               .by = AnsweredBy::leader,
               .http = compute},
              list_subnets);
   routes.get("/v1/subnets/{id}", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_subnet);
   routes.put("/v1/subnets/{id}/mode", {.access = kOperators, .present = present_mode}, put_mode);
   routes.put("/v1/subnets/{id}/routing", {.access = kOperators}, put_routing);
+  routes.post("/v1/subnets/{id}/key", {.access = kOperators}, rotate_key);
+  add_found_change_routes(routes);
   routes.get("/v1/fabric/sync", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_sync);
   routes.post("/v1/fabric/sync", {.access = kOperators, .query = {"subnet"}},
               [work](const Call& call) { return post_sync(*work, call); });
@@ -244,7 +268,8 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/switches/{id}/forwarding-table",
              {.access = kViewers,
               .query = {"lid"},
-              .page = PageLimits{.fields = {"appliedPort", "destination", "differs", "lid", "wantedPort", "wantedTo"}},
+              .page = PageLimits{.fields = {"appliedPort", "destination", "differs", "lid", "seenAt", "wantedPort",
+                                            "wantedTo"}},
               .by = AnsweredBy::leader,
               .http = compute},
              get_table);

@@ -1,7 +1,12 @@
 #include "services/rest/handlers/live_metrics.h"
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,6 +17,8 @@ namespace {
 
 using Type = PrometheusText::Type;
 using control::SubnetPhase;
+
+constexpr double kMicros = 1e6;  // in a second
 
 constexpr std::array kPhases = {SubnetPhase::offline,  SubnetPhase::discovering, SubnetPhase::unaccepted,
                                 SubnetPhase::watching, SubnetPhase::programming, SubnetPhase::synced,
@@ -31,9 +38,11 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
   }
   text.family("railweave_subnet_links", Type::gauge, "Links found in a live subnet.");
   for (const auto& status : subnets) {
-    text.sample({{"subnet", status->subnet}, {"state", "up"}}, status->links_up);
-    text.sample({{"subnet", status->subnet}, {"state", "down"}}, status->links_down);
-    text.sample({{"subnet", status->subnet}, {"state", "damped"}}, status->links_damped);
+    const auto links = status->links_now();
+    text.sample({{"subnet", status->subnet}, {"state", "up"}}, links.up);
+    text.sample({{"subnet", status->subnet}, {"state", "down"}}, links.down);
+    text.sample({{"subnet", status->subnet}, {"state", "damped"}}, links.damped);
+    text.sample({{"subnet", status->subnet}, {"state", "unknown"}}, links.unknown);
   }
   each("railweave_subnet_blocks_wanted", Type::gauge, "Blocks of forwarding tables that a live subnet should have.",
        [](const auto& status) { return status.blocks_wanted; });
@@ -41,6 +50,11 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
        [](const auto& status) { return status.blocks_differing; });
   each("railweave_subnet_isolated_devices", Type::gauge, "Switches that do not answer.",
        [](const auto& status) { return static_cast<std::uint64_t>(status.isolated.size()); });
+  each("railweave_subnet_unread_devices", Type::gauge, "Devices that are there and whose counters cannot be read.",
+       [](const auto& status) { return static_cast<std::uint64_t>(status.discovery.counters_unread.size()); });
+  each("railweave_subnet_changed_ports", Type::gauge,
+       "Ports whose tables for classes and partitions another program has changed.",
+       [](const auto& status) { return status.qos ? status.qos->ports_changed : 0; });
   each("railweave_subnet_differences", Type::gauge, "Differences between what was found and the accepted topology.",
        [](const auto& status) { return status.difference_count; });
   each("railweave_subnet_lost_pairs", Type::gauge,
@@ -48,10 +62,32 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
        [](const auto& status) { return status.discovery.walk.lost_pairs; });
   each("railweave_subnet_repairs_total", Type::counter, "Times that tables were programmed since the service started.",
        [](const auto& status) { return status.repairs_total; });
-  each("railweave_subnet_last_repair_microseconds", Type::gauge,
+  each("railweave_subnet_last_repair_seconds", Type::gauge,
        "From the report of what caused it to the last block read back; 0 before the first.", [](const auto& status) {
-         return static_cast<std::uint64_t>(status.repairs.empty() ? 0 : status.repairs.back().programmed_us);
+         return status.repairs.empty() ? 0 : static_cast<double>(status.repairs.back().programmed_us) / kMicros;
        });
+}
+
+// By severity, which is always there, and by kind, which is not. Muted and acknowledged ones are counted, and told apart.
+void render_alarms(const control::ClusterState& state, PrometheusText& text) {
+  std::array<std::uint64_t, 2> alarms{};
+  std::map<std::tuple<std::string_view, control::AlarmSeverity, bool>, std::uint64_t> kinds;
+  for (const auto& [id, alarm] : *state.alarms) {
+    ++alarms[static_cast<std::size_t>(alarm.severity)];
+    const auto* mute = state.mute(id);
+    const bool quiet = alarm.acknowledged() || (mute != nullptr && mute->severity >= alarm.severity);
+    ++kinds[{alarm.kind, alarm.severity, quiet}];
+  }
+  text.family("railweave_alarms", Type::gauge, "Present alarms.");
+  for (const auto severity : {control::AlarmSeverity::warning, control::AlarmSeverity::critical}) {
+    text.sample({{"severity", to_string(severity)}}, alarms[static_cast<std::size_t>(severity)]);
+  }
+  text.family("railweave_alarms_by_kind", Type::gauge,
+              "Present alarms by kind; quiet: a person has acknowledged or muted them.");
+  for (const auto& [key, count] : kinds) {
+    const auto& [kind, severity, quiet] = key;
+    text.sample({{"kind", kind}, {"severity", to_string(severity)}, {"quiet", quiet ? "true" : "false"}}, count);
+  }
 }
 
 }  // namespace
@@ -59,12 +95,7 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
 void render_live(const ControlPlane& plane, PrometheusText& text) {
   render_subnets(plane.live.subnets(), text);
   const auto state = plane.loop.state();
-  std::array<std::uint64_t, 2> alarms{};
-  for (const auto& [id, alarm] : *state->alarms) ++alarms[static_cast<std::size_t>(alarm.severity)];
-  text.family("railweave_alarms", Type::gauge, "Present alarms.");
-  for (const auto severity : {control::AlarmSeverity::warning, control::AlarmSeverity::critical}) {
-    text.sample({{"severity", to_string(severity)}}, alarms[static_cast<std::size_t>(severity)]);
-  }
+  render_alarms(*state, text);
   std::array<std::uint64_t, 3> drains{};
   for (const auto& [target, drain] : *state->drains) ++drains[static_cast<std::size_t>(drain.state)];
   text.family("railweave_drains", Type::gauge, "Links, switches and nodes with a drain, by its state.");
@@ -102,7 +133,7 @@ void render_links(const ControlPlane& plane, PrometheusText& text) {
        [](const auto& counters) { return counters.sent_bytes; });
   each("railweave_port_symbol_errors_total", Type::counter, "Symbol errors that a port saw.",
        [](const auto& counters) { return counters.symbol_errors; });
-  text.family("railweave_port_utilisation", Type::gauge, "Share of a link's rate that a port sent or received.");
+  text.family("railweave_port_utilisation_ratio", Type::gauge, "Share of a link's rate that a port sent or received.");
   for (const auto& port : ports) {
     if (port.counters.utilisation) {
       text.sample({{"link", port.link}, {"port", port.port}}, *port.counters.utilisation);

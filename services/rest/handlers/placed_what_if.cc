@@ -19,38 +19,48 @@ constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
 }  // namespace
 
 Result<void> check_query(const ClusterState& state, const JobSpec& spec) {
-  if (!spec.tenant.empty() && !state.tenants->contains(spec.tenant)) {
+  const auto tenant = state.tenants->find(spec.tenant);
+  if (!spec.tenant.empty() && tenant == state.tenants->end()) {
     return std::unexpected(control::unknown_tenant(spec.tenant));
   }
   if (auto unknown = control::unknown_priority(*state.queue_rules, spec.priority)) return std::unexpected(*unknown);
+  if (tenant != state.tenants->end()) {
+    if (auto over = control::over_priority(*state.queue_rules, tenant->second, spec.priority)) {
+      return std::unexpected(*over);
+    }
+  }
   return {};
 }
 
-TriedPlacement try_placement(control::PlacerCache& placers, std::int64_t now_us, const ClusterState& state,
-                             const JobSpec& spec, bool with_alternatives) {
-  const auto attempt = [&] { return control::admitted_placement(state, spec, placers, now_us, with_alternatives); };
-  auto placed = attempt();
+TriedPlacement try_placement(const control::SubmissionInput& in, const JobSpec& spec, bool by_member,
+                             bool with_alternatives) {
+  if (auto over = control::over_min_runtime(*in.state.queue_rules, spec, by_member)) {
+    return std::unexpected(control::as_answer(in.state, {std::move(*over), nullptr, {}}));
+  }
+  auto job = std::make_shared<control::Job>();
+  job->id = in.state.jobs.next_id();
+  job->spec = spec;
+  job->submitted_us = in.now_us;
+  const std::shared_ptr<const control::Job> submitted = std::move(job);
+  const auto attempt = [&] { return control::start_job(in, submitted, with_alternatives); };
+  auto started = attempt();
   // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
-  for (int attempts = 0; attempts < kMaxPlacementAttempts && !placed && placed.error().error.code == kFailuresUnknown;
+  for (int attempts = 0; attempts < kMaxPlacementAttempts && !started && started.error().error.code == kFailuresUnknown;
        ++attempts) {
-    placed = attempt();
+    started = attempt();
   }
-  if (const auto tenant = state.tenants->find(spec.tenant); placed && tenant != state.tenants->end()) {
-    auto over = control::over_gpu_limit(state, tenant->second, placed->result.placement.held_gpus().size());
-    if (over) placed = std::unexpected(control::as_answer(state, {std::move(*over), nullptr, {}}));
-  }
-  return placed;
+  if (!started) started = std::unexpected(control::with_changes(in, submitted, std::move(started.error())));
+  return started;
 }
 
-void place_on(ClusterState& state, const JobSpec& spec, control::AdmittedPlacement placed, std::int64_t now_us) {
-  auto job = std::make_shared<control::Job>();
-  job->id = state.jobs.next_id();
-  job->spec = spec;
-  job->submitted_us = now_us;
-  job->placement = std::move(placed.result.placement);
-  job->nodes = control::node_names(state.topology(), job->placement.gpu_of_rank);
-  job->guarantee = std::move(placed.guarantee);
-  control::apply(state, {state.seq + 1, state.term, now_us, {}, control::JobPlaced{std::move(job), ""}});
+void take_shape(JobSpec& spec, const scheduler::PlacementResult& result) {
+  for (const auto& shape : result.shapes) {
+    if (shape.taken) spec.parallelism = shape.parallelism;
+  }
+}
+
+void place_on(ClusterState& state, control::JobStart start, std::int64_t now_us) {
+  for (auto& event : start.events) control::apply(state, {state.seq + 1, state.term, now_us, {}, std::move(event)});
 }
 
 }  // namespace railweave::api

@@ -6,6 +6,8 @@
 #include "scheduler/queue/cycle/job_shapes.h"
 #include "services/control/views/closed_gpus.h"
 #include "services/control/views/placer_cache.h"
+#include "services/rest/access/viewer.h"
+#include "services/rest/handlers/expected_start.h"
 #include "services/rest/handlers/list_page.h"
 #include "services/rest/handlers/queue_state.h"
 #include "services/rest/handlers/reply.h"
@@ -62,7 +64,7 @@ Result<Response> list_waiting(const Call& call) {
   const auto add = [&](const JobPtr& job, const scheduler::WaitReason* reason) {
     if (job == nullptr || job->state != control::JobState::queued || !seen.insert(job->id).second) return;
     ++place;
-    if (!may_see(call.request, job->spec.tenant)) return;
+    if (!may_see_job(*state, call.request, *job)) return;
     if (tenant == nullptr || job->spec.tenant == *tenant) waiting.push_back({job, reason, place});
   };
   for (const auto& entry : view->waiting) add(state->jobs.find(JobId(entry.job)), &entry.reason);
@@ -70,8 +72,13 @@ Result<Response> list_waiting(const Call& call) {
     add(job, nullptr);
     return true;
   });
-  return list_items(*query, waiting, state->seq, [](const Waiting& each, std::uint64_t) {
-    return write_waiting(*each.job, each.place, each.reason);
+  std::vector<JobId> ids;
+  for (const Waiting& each : waiting) ids.push_back(each.job->id);
+  const auto expected_us = expected_times(call.plane, *state, ids);
+  const Viewer viewer(call.request);
+  const MessageReader reader = viewer.reader(*state);
+  return list_items(*query, waiting, state->seq, [&](const Waiting& each, std::uint64_t at) {
+    return write_waiting(*each.job, each.place, each.reason, expected_us[at], reader);
   });
 }
 
@@ -240,14 +247,15 @@ void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
   routes.get("/v1/queue", {.access = kViewersAndMembers, .by = AnsweredBy::leader}, get_queue);
-  routes.get("/v1/queue/jobs",
-             {.access = kViewersAndMembers,
-              .query = {"tenant"},
-              .page = PageLimits{.fields = {"endedAt", "gpus", "id", "level", "name", "nodes", "phase", "place",
-                                            "priority", "startedAt", "state", "submittedAt", "tenant", "waits"}},
-              .by = AnsweredBy::leader,
-              .http = compute},
-             list_waiting);
+  routes.get(
+      "/v1/queue/jobs",
+      {.access = kViewersAndMembers,
+       .query = {"tenant"},
+       .page = PageLimits{.fields = {"damaged", "endedAt", "gpus", "id", "level", "name", "nodes", "phase", "place",
+                                     "priority", "startedAt", "state", "submittedAt", "tenant", "waits"}},
+       .by = AnsweredBy::leader,
+       .http = compute},
+      list_waiting);
   routes.get("/v1/queue/shares",
              {.access = kViewersAndMembers,
               .page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",

@@ -21,8 +21,8 @@ Error too_busy() {
   return {ErrorKind::busy, "service.busy", "too many changes are waiting", {}, "try again in a second"};
 }
 
-Problem to_problem(const control::Rejection& rejection) {
-  Problem problem = to_problem(rejection.error);
+Problem to_problem(const MessageReader& reader, const control::Rejection& rejection) {
+  Problem problem = to_problem(told(rejection.error, reader));
   if (rejection.placement != nullptr) {
     problem.members.emplace_back("outcome",
                                  "\"" + std::string(railweave::to_text(rejection.placement->outcome)) + "\"");
@@ -33,7 +33,9 @@ Problem to_problem(const control::Rejection& rejection) {
 }
 
 Response rejected(const Call& call, const control::Rejection& rejection) {
-  Problem problem = to_problem(rejection);
+  const auto state = call.plane.loop.state();
+  const Viewer viewer(call.request);
+  Problem problem = to_problem(viewer.reader(*state), rejection);
   problem.instance = call.request.target.path;
   return to_response(problem);
 }
@@ -48,7 +50,7 @@ control::CommandResult decide_now(const Call& call, decltype(control::Command::b
   return future.get();
 }
 
-std::string actor_of(const Request& request) { return request.caller == nullptr ? "local" : request.caller->name; }
+std::string actor_of(const Request& request) { return request.caller == nullptr ? "local" : request.caller->actor(); }
 
 control::RequestOrigin origin_of(const Request& request) {
   if (request.caller == nullptr) return {request.id, {}, {}};

@@ -8,12 +8,13 @@
 
 #include "api/http/dispatch/responder.h"
 #include "api/http/message/request.h"
+#include "services/rest/access/viewer.h"
 #include "services/rest/handlers/route_table.h"
 
 namespace railweave::api {
 
 // The problem document of a rejected command: the error, and why a job was not placed or which links are full.
-Problem to_problem(const control::Rejection& rejection);
+Problem to_problem(const MessageReader& reader, const control::Rejection& rejection);
 // As the answer of a handler that decided or waited itself.
 Response rejected(const Call& call, const control::Rejection& rejection);
 

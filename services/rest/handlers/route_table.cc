@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
@@ -9,7 +10,7 @@
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
 #include "fabric/base/check.h"
-#include "services/rest/access/other_tenants.h"
+#include "services/rest/access/viewer.h"
 #include "services/rest/handlers/reply.h"
 
 namespace railweave::api {
@@ -69,17 +70,6 @@ Response forbidden(const Caller& caller, const Access& access) {
                           "ask an administrator for a token of another role");
 }
 
-// Answers with what names nothing of other tenants.
-Responder to_member(const Responder& respond, const ControlPlane& plane) {
-  const auto outer = std::make_shared<const Responder>(respond);
-  const std::shared_ptr<const Request> request(outer, &outer->request());
-  return {request, [outer, &plane](Response response) {
-            const Request& asked = outer->request();
-            hide_others(*plane.loop.state(), *own_tenant(asked), asked.target.path, response.body);
-            (*outer)(std::move(response));
-          }};
-}
-
 // The event that the answer must not be older than; 0: any will do.
 Result<std::uint64_t> least_seq(const Request& request) {
   const auto* text = request.query(kMinSeq);
@@ -121,12 +111,19 @@ Responder dated(const Responder& respond, const ControlPlane& plane) {
           }};
 }
 
+Error told_caller(const Call& call, Error error) {
+  if (error.said.empty()) return error;
+  const auto state = call.plane.loop.state();
+  const Viewer viewer(call.request);
+  return told(std::move(error), viewer.reader(*state));
+}
+
 void run(const Answer& handler, const Call& call, const Responder& respond) {
   auto answer = handler(call);
   if (answer) {
     respond(std::move(*answer));
   } else {
-    respond(answer.error());
+    respond(told_caller(call, std::move(answer.error())));
   }
 }
 
@@ -140,11 +137,16 @@ Error not_yet(std::uint64_t seq) {
 
 void run(const Submit& handler, const Call& call, const Responder& respond) {
   auto submission = handler(call);
-  if (!submission) return void(respond(submission.error()));
+  if (!submission) return void(respond(told_caller(call, std::move(submission.error()))));
   const bool queued = call.plane.loop.submit(
       {actor_of(call.request), std::move(submission->command), origin_of(call.request)},
-      [respond, on_accepted = std::move(submission->on_accepted)](const control::CommandResult& result) {
-        if (!result) return void(respond(to_problem(result.error())));
+      [respond, &plane = call.plane,
+       on_accepted = std::move(submission->on_accepted)](const control::CommandResult& result) {
+        if (!result) {
+          const auto state = plane.loop.state();
+          const Viewer viewer(respond.request());
+          return void(respond(to_problem(viewer.reader(*state), result.error())));
+        }
         try {
           respond(on_accepted(*result));
         } catch (const std::exception&) {  // on the control thread, which must go on: the change is durable
@@ -156,7 +158,46 @@ void run(const Submit& handler, const Call& call, const Responder& respond) {
 }
 
 void run(const Asynchronous& handler, const Call& call, const Responder& respond) {
-  if (const auto started = handler(call, respond); !started) respond(started.error());
+  if (auto started = handler(call, respond); !started) respond(told_caller(call, std::move(started.error())));
+}
+
+// A call with the steps of its answer, until that is given.
+struct Stepping {
+  Stepping(const Call& of, Responder to) : respond(std::move(to)), call{of.plane, respond.request(), of.rules} {}
+
+  const Responder respond;
+  const Call call;
+  Steps steps = nullptr;
+};
+
+void step(const std::shared_ptr<Stepping>& stepping) {
+  constexpr std::chrono::milliseconds kTurn{2};
+  const auto until = std::chrono::steady_clock::now() + kTurn;
+  const Call& call = stepping->call;
+  while (!call.request.stop.stop_requested()) {
+    auto answer = stepping->steps();
+    if (!answer) return void(stepping->respond(told_caller(call, std::move(answer.error()))));
+    if (*answer) return void(stepping->respond(std::move(**answer)));
+    if (std::chrono::steady_clock::now() < until || !call.request.go_on) continue;
+    if (call.request.go_on(stepping->respond, [stepping] { step(stepping); })) return;
+  }
+}
+
+void run(const InSteps& handler, const Call& call, const Responder& respond) {
+  const auto stepping = std::make_shared<Stepping>(call, respond);
+  auto steps = handler(stepping->call);
+  if (!steps) return void(respond(told_caller(call, std::move(steps.error()))));
+  stepping->steps = std::move(*steps);
+  step(stepping);
+}
+
+// Pages larger than these are heavy work.
+constexpr std::uint64_t kQuickPage = 1000;
+
+bool is_long_page(const RouteRules& rules, const Request& request) {
+  std::uint64_t limit = rules.page->initial;
+  if (const auto* text = request.query("limit")) std::from_chars(text->data(), text->data() + text->size(), limit);
+  return limit > kQuickPage;
 }
 
 }  // namespace
@@ -215,6 +256,9 @@ void RouteTable::add(Method method, std::string_view path, RouteRules rules, Rou
   // A body is JSON unless the route says otherwise: a type that a page of another site may send with no questions asked
   // (text/plain, a form) is not taken for it.
   if (options.consumes.empty() && !rules.any_body) options.consumes = {"application/json"};
+  if (options.compute && rules.page) {
+    options.heavy_when = [rules](const Request& request) { return is_long_page(rules, request); };
+  }
   router_.add(
       method, path,
       [&plane = plane_, rules = std::move(rules), handler = std::move(handler)](const Request& request,
@@ -232,10 +276,9 @@ void RouteTable::add(Method method, std::string_view path, RouteRules rules, Rou
           return plane.forwarder->forward(plane.loop.state()->leader.url, respond);
         }
         if (behind) return void(respond(not_yet(*seq)));
-        const Responder own = own_tenant(request) == nullptr ? respond : to_member(respond, plane);
-        const Responder answer = request.method != Method::get ? numbered(own, plane)
-                                 : follows                     ? dated(own, plane)
-                                                               : own;
+        const Responder answer = request.method != Method::get ? numbered(respond, plane)
+                                 : follows                     ? dated(respond, plane)
+                                                               : respond;
         std::visit([&](const auto& kind) { run(kind, call, answer); }, handler);
       },
       std::move(options));

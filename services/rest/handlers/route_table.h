@@ -75,13 +75,17 @@ struct Submission {
   std::function<Response(const control::Accepted&)> on_accepted;
 };
 
-// The three kinds of handlers.
+// The kinds of handlers.
 using Answer = std::function<Result<Response>(const Call&)>;
 using Submit = std::function<Result<Submission>(const Call&)>;
 // Answers through the Responder, possibly later: long work, and answers that other threads make. An error is answered
 // by the table; the handler must not have answered then.
 using Asynchronous = std::function<Result<void>(const Call&, const Responder&)>;
-using RouteHandler = std::variant<Answer, Submit, Asynchronous>;
+// An answer that takes long is made in steps of a millisecond or so, between which others have their turns. A step gives the
+// answer, or nullopt: there is another step. The Call that they are made for lives until then.
+using Steps = std::move_only_function<Result<std::optional<Response>>()>;
+using InSteps = std::function<Result<Steps>(const Call&)>;
+using RouteHandler = std::variant<Answer, Submit, Asynchronous, InSteps>;
 
 class RouteTable {
  public:

@@ -16,6 +16,7 @@ namespace railweave::api {
 // Operations must outlive the server.
 void add_fabric_routes(RouteTable& routes, Operations& operations);  // with those of the next four
 void add_live_routes(RouteTable& routes, Operations& operations);    // subnets, sync, discovery
+void add_found_change_routes(RouteTable& routes);                    // of add_live_routes()
 void add_counter_history_routes(RouteTable& routes);
 void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);
@@ -26,6 +27,7 @@ class JobAnswers;
 void add_job_change_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);
 void add_job_batch_routes(RouteTable& routes);
 void add_job_ports_routes(RouteTable& routes);
+void add_job_traffic_routes(RouteTable& routes);
 void add_placement_query_routes(RouteTable& routes);
 void add_lab_routes(RouteTable& routes);  // planning on fabrics of a request's own
 void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);  // what launchers say

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
+#include "services/rest/handlers/tables_of_answer.h"
 #include "services/rest/json/link_traffic.h"
 #include "services/rest/json/routes.h"
 
@@ -69,7 +72,12 @@ Result<Response> get_path(const Call& call) {
                 "no network joins '" + *call.request.query("from") + "' and '" + *call.request.query("to") + "'", {},
                 {});
   }
-  return Response::json(write_paths(state->topology(), *call.request.query("from"), *call.request.query("to"), traces));
+  std::set<std::string> subnets;
+  for (const auto& trace : traces) {
+    if (const auto subnet = state->topology().subnet(trace.from)) subnets.emplace(state->topology().name(subnet));
+  }
+  return Response::json(write_paths(state->topology(), *call.request.query("from"), *call.request.query("to"), traces,
+                                    tables_of(call.plane, *state, **routes, subnets)));
 }
 
 // The end ports of nodes that jobs run on: what changes for them is written first.
@@ -88,7 +96,8 @@ Result<Response> post_diff(const Call& call) {
   const auto change = read_route_change(call.request.body);
   if (!change) return std::unexpected(change.error());
   const auto state = call.plane.loop.state();
-  const auto before = call.plane.routes->at(*state);
+  // Both as Railweave computes them: what another subnet manager would make of the change is not known.
+  const auto before = call.plane.routes->wanted(*state);
   if (!before) return std::unexpected(before.error());
   auto view = changed_view(*state, *change);
   if (!view) return std::unexpected(view.error());
@@ -99,9 +108,14 @@ Result<Response> post_diff(const Call& call) {
   return Response::json(write_routes_diff(**before, **after, delta));
 }
 
-// Routes follow from the fabric and its view alone.
-std::string routes_etag(const control::ClusterState& state, const std::string& what) {
-  return run_etag(what, std::max(state.view_version, state.accepted.version));
+// Routes follow from the fabric, its view and the tables that were seen.
+std::string routes_etag(const control::ClusterState& state, const std::string& what,
+                        std::span<const control::TablesUsed> tables = {}) {
+  std::uint64_t version = std::max(state.view_version, state.accepted.version);
+  for (const auto& [subnet, in_force] : *state.subnet_tables) version = std::max(version, in_force.version);
+  std::string seen;
+  for (const auto& one : tables) seen += one.subnet + std::to_string(one.seen_us);
+  return run_etag(seen.empty() ? what : what + "." + sha256_hex(seen).substr(0, 12), version);
 }
 
 Result<Response> get_fdbs(const Call& call) {
@@ -131,20 +145,22 @@ Result<Response> get_fdbs(const Call& call) {
 
 Result<Response> get_routes(const Call& call) {
   const auto state = call.plane.loop.state();
-  const std::string etag = routes_etag(*state, "routes");
-  if (auto known = not_modified(call, etag)) return std::move(*known);
   const auto routes = call.plane.routes->at(*state);
   if (!routes) return std::unexpected(routes.error());
-  return Response::json(write_routes(**routes, state->accepted.version)).with("ETag", etag);
+  const auto tables = tables_of(call.plane, *state, **routes);
+  const std::string etag = routes_etag(*state, "routes", tables);
+  if (auto known = not_modified(call, etag)) return std::move(*known);
+  return Response::json(write_routes(**routes, state->accepted.version, tables)).with("ETag", etag);
 }
 
 Result<Response> get_audit(const Call& call) {
   const auto state = call.plane.loop.state();
-  const std::string etag = routes_etag(*state, "audit");
-  if (auto known = not_modified(call, etag)) return std::move(*known);
   const auto routes = call.plane.routes->at(*state);
   if (!routes) return std::unexpected(routes.error());
-  return Response::json(write_routes_audit(**routes)).with("ETag", etag);
+  const auto tables = tables_of(call.plane, *state, **routes);
+  const std::string etag = routes_etag(*state, "audit", tables);
+  if (auto known = not_modified(call, etag)) return std::move(*known);
+  return Response::json(write_routes_audit(**routes, tables)).with("ETag", etag);
 }
 
 // What the job's own document waits for its book, at most.

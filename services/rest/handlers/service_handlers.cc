@@ -1,11 +1,15 @@
+#include <array>
 #include <chrono>
+#include <cstdint>
 
 #include "api/http/message/prometheus_text.h"
 #include "api/openapi_document.h"
 #include "fabric/base/text/time_text.h"
 #include "services/json/json_out.h"
+#include "services/rest/access/store_silence.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/live_metrics.h"
+#include "services/rest/handlers/process_metrics.h"
 #include "services/rest/handlers/routes.h"
 
 namespace railweave::api {
@@ -13,8 +17,20 @@ namespace {
 
 using Type = PrometheusText::Type;
 
-std::string json_phase(control::Phase phase, std::uint64_t seq) {
-  return R"({"phase":")" + std::string(to_string(phase)) + R"(","seq":)" + std::to_string(seq) + "}";
+void render_jobs(const control::ClusterState& state, PrometheusText& text) {
+  const auto known = static_cast<std::uint64_t>(state.jobs.size());
+  const auto queued = state.jobs.queued();
+  text.family("railweave_jobs", Type::gauge, "Jobs that wait in the queue, and that hold GPUs.");
+  text.sample({{"state", "queued"}}, queued);
+  text.sample({{"state", "placed"}}, known - queued - static_cast<std::uint64_t>(state.ended->size()));
+  std::array<std::uint64_t, 2> guarantees{};
+  for (const auto id : *state.guaranteed) {
+    const auto job = state.jobs.find(id);
+    if (job != nullptr && job->guarantee) ++guarantees[job->guarantee->at_risk() ? 1 : 0];
+  }
+  text.family("railweave_guarantees", Type::gauge, "Guarantees of bandwidth by whether present routes can hold them.");
+  text.sample({{"state", "held"}}, guarantees[0]);
+  text.sample({{"state", "atRisk"}}, guarantees[1]);
 }
 
 void render_control(const ControlPlane& plane, PrometheusText& text) {
@@ -54,18 +70,22 @@ void render_control(const ControlPlane& plane, PrometheusText& text) {
   text.sample({{"use", "held"}}, static_cast<std::uint64_t>(topology.gpus().size()) - state->free_gpus);
   text.family("railweave_tenant_gpus_held", Type::gauge, "GPUs held by a tenant's jobs.");
   for (const auto& [tenant, gpus] : *state->gpus_held) text.sample({{"tenant", tenant}}, gpus);
-  text.single("railweave_jobs_known", Type::gauge, "Jobs placed or recently ended.",
+  text.single("railweave_jobs_known", Type::gauge, "Jobs waiting, placed or recently ended.",
               static_cast<std::uint64_t>(state->jobs.size()));
+  render_jobs(*state, text);
 }
 
 Result<Response> get_metrics(const std::function<HttpMetrics()>& http_metrics, const Call& call) {
   const auto links = read_flag(call, "links");
   if (!links) return std::unexpected(links.error());
   PrometheusText text;
+  text.family("railweave_build_info", Type::gauge, "1, with the version of the program.");
+  text.sample({{"version", RAILWEAVE_VERSION}}, std::uint64_t{1});
   render_control(call.plane, text);
   render_live(call.plane, text);
   if (*links) render_links(call.plane, text);
   render(http_metrics(), text);
+  render_process(text);
   Response response = Response::text(text.take());
   response.content_type = PrometheusText::kContentType;
   return response;
@@ -89,17 +109,26 @@ Result<Response> get_leader(const Call& call) {
   return Response::json(dump(answer));
 }
 
-// A follower is ready while it reads what the leader writes.
-constexpr std::chrono::seconds kStale{10};
-
+// A follower is ready while it reads what the leader writes, a leader while it can write it.
 Result<Response> get_readiness(const Call& call) {
-  auto phase = call.plane.loop.phase();
-  if (phase == control::Phase::following) {
-    const bool fresh = call.plane.replica->staleness() < kStale;
-    return Response::json(json_phase(phase, call.plane.loop.state()->seq), fresh ? 200 : 503);
+  const ControlPlane& plane = call.plane;
+  auto phase = plane.loop.phase();
+  std::string cause = plane.loop.store_trouble();
+  if (const auto silent = plane.out_of_touch()) {
+    cause = store_silence(*silent);
+    if (phase == control::Phase::ready) phase = control::Phase::store_failed;
+  } else if (phase == control::Phase::ready) {
+    if (const auto there = plane.journal.last_seq(); !there) {
+      phase = control::Phase::store_failed;
+      cause = there.error().text();
+    }
   }
-  if (phase == control::Phase::ready && !call.plane.journal.last_seq()) phase = control::Phase::store_failed;
-  return Response::json(json_phase(phase, call.plane.loop.state()->seq), phase == control::Phase::ready ? 200 : 503);
+  const bool takes = (phase == control::Phase::ready || phase == control::Phase::following) && cause.empty();
+  Out answer = Out::object();
+  answer["phase"] = to_string(phase);
+  answer["seq"] = plane.loop.state()->seq;
+  if (!cause.empty()) answer["cause"] = cause;
+  return Response::json(dump(answer), takes ? 200 : 503);
 }
 
 Result<Response> get_openapi(const Call& /*call*/) {

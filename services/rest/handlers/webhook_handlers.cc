@@ -83,7 +83,7 @@ void add_webhook_routes(RouteTable& routes, const webhooks::AddressRules& rules)
       "/v1/webhooks",
       {.access = kOperatorsAndMembers,
        .page = PageLimits{.fields = {"deliveredUpTo", "failingSince", "failures", "id", "lastDeliveryAt", "lastError",
-                                     "setAt", "setBy", "state", "tenant", "types", "url", "version"}}},
+                                     "muted", "setAt", "setBy", "state", "tenant", "types", "url", "version"}}},
       list_webhooks);
   routes.get("/v1/webhooks/{name}", {.access = kOperatorsAndMembers}, get_webhook);
   routes.put("/v1/webhooks/{name}", {.access = kOperatorsAndMembers, .present = present_webhook},

@@ -7,4 +7,9 @@ control::PlacerCache& worker_placers(const ControlPlane& plane) {
   return placers;
 }
 
+control::QueueRunner& worker_queue(const ControlPlane& plane) {
+  thread_local control::QueueRunner queue(worker_placers(plane), 0);
+  return queue;
+}
+
 }  // namespace railweave::api

@@ -2,6 +2,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "fabric/base/text/utf8.h"
+#include "services/json/message_value.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/alarm_value.h"
 #include "services/rest/json/link_value.h"
@@ -21,19 +22,48 @@ std::optional<AlarmSeverity> parse_alarm_severity(std::string_view text) {
   return std::nullopt;
 }
 
+namespace {
+
+void read_note_field(ObjectReader& reader, std::string& note) {
+  reader.read("note", note);
+  if (note.size() > control::Alarm::kMaxNote || !is_printable_utf8(note)) {
+    reader.set_error("note",
+                     "must be printable UTF-8 of at most " + std::to_string(control::Alarm::kMaxNote) + " bytes");
+  }
+}
+
+}  // namespace
+
 Result<std::string> read_note(std::string_view body) {
   std::string note;
   if (body.empty()) return note;
   auto value = parse_json(body);
   if (!value) return std::unexpected(value.error());
   ObjectReader reader(*value, "");
-  reader.read("note", note);
-  if (note.size() > control::Alarm::kMaxNote || !is_printable_utf8(note)) {
-    reader.set_error("note",
-                     "must be printable UTF-8 of at most " + std::to_string(control::Alarm::kMaxNote) + " bytes");
-  }
+  read_note_field(reader, note);
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return note;
+}
+
+Result<MuteRequest> read_mute(std::string_view body) {
+  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
+  if (!value) return std::unexpected(value.error());
+  MuteRequest mute;
+  std::string text;
+  ObjectReader reader(*value, "");
+  reader.require("for");
+  reader.read("for", text);
+  read_note_field(reader, mute.note);
+  const auto seconds = parse_duration_s(text);
+  constexpr std::int64_t kSecond_us = 1'000'000;
+  if (!seconds || *seconds < control::AlarmMute::kShortest_us / kSecond_us ||
+      *seconds > control::AlarmMute::kLongest_us / kSecond_us) {
+    reader.set_error("for", shown(text) + " is no duration from PT1M to P30D", "like PT2H (ISO 8601)");
+  } else {
+    mute.for_us = *seconds * kSecond_us;
+  }
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return mute;
 }
 
 namespace {
@@ -55,24 +85,32 @@ Out acknowledgement_json(const control::Alarm& alarm) {
   return {{"by", alarm.acknowledged_by}, {"at", time_text(alarm.acknowledged_us)}, {"note", alarm.acknowledged_note}};
 }
 
+Out mute_json(const control::AlarmMute* mute) {
+  if (mute == nullptr) return nullptr;
+  return {{"by", mute->by}, {"at", time_text(mute->at_us)}, {"until", time_text(mute->until_us)}, {"note", mute->note}};
+}
+
 }  // namespace
 
-Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm) {
+Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm, const control::AlarmMute* mute,
+                     const MessageReader& reader) {
   return {
       {"id", alarm.id()},
       {"kind", alarm.kind},
       {"severity", to_string(alarm.severity)},
       {"subject", {{"kind", alarm.subject_kind}, {"id", alarm.subject_id}, {"name", subject_name(topology, alarm)}}},
       {"subnet", alarm.subnet.empty() ? Out(nullptr) : Out(alarm.subnet)},
-      {"text", alarm.text},
+      {"text", alarm.text.text(reader)},
+      {"message", message_value(alarm.text, reader, alarm.kind)},
       {"jobs", alarm.jobs},
       {"raisedAt", time_text(alarm.raised_us)},
       {"acknowledged", acknowledgement_json(alarm)},
+      {"muted", mute_json(mute)},
       {"version", alarm.version}};
 }
 
-std::string write_alarm(const fabric::Topology& topology, const control::Alarm& alarm) {
-  return dump(shown_alarm_json(topology, alarm));
+std::string write_alarm(const control::ClusterState& state, const control::Alarm& alarm, const MessageReader& reader) {
+  return dump(shown_alarm_json(state.topology(), alarm, state.mute(alarm.id()), reader));
 }
 
 }  // namespace railweave::api

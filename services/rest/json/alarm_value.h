@@ -7,6 +7,8 @@
 
 namespace railweave::api {
 
-Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm);
+// mute: null where it is not muted.
+Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm, const control::AlarmMute* mute,
+                     const MessageReader& reader);
 
 }  // namespace railweave::api

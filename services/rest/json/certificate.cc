@@ -85,11 +85,12 @@ void append_job(std::string& out, const CertificateInput& input, const Reservati
   out += "]}";
 }
 
-// The port's arbitration table: class, lane and weight of each entry; for the owner of a lane the number of classes and
+// The port's arbitration table: class, lane and weight of each entry that is served; for the owner of a lane the number of classes and
 // the lane's own in the place of the class.
 void append_turns(std::string& out, const InfinibandPlan& plan, const VlArbitration& table) {
   JsonCommas turns;
   for (const VlWeight entry : table.low) {
+    if (entry.weight == 0) continue;  // skipped by the port as well
     turns(out);
     const unsigned slot = entry.vl / plan.routing_lanes;
     const auto of_class = std::ranges::find(plan.numbers, slot);
@@ -152,11 +153,10 @@ void append_spread(std::string& out, const FabricView& view) {
 std::string write_certificate(const CertificateInput& input) {
   const Topology& t = input.view->topology();
   const Ledger& ledger = *input.ledger;
-  std::string out = "{\"railweave\":\"certificate\",\"version\":1";
+  std::string out = "{\"railweave\":\"certificate\",\"version\":2";
   number(out, "seq", static_cast<std::int64_t>(input.seq));
   out += ",\n\"routes\":{\"format\":\"opensm.fdbs\"";
   text(out, "fnv1a64", to_string(Guid(input.entries_digest)));
-  text(out, "tables", to_string(Guid(input.tables->digest())));
   out += "}";
   number(out, "usablePermille", ledger.rules().usable_permille);
   append_port_limits(out, input);
@@ -227,21 +227,6 @@ std::string write_certificate(const CertificateInput& input) {
     out += "]}";
   }
   return out + "\n]}\n";
-}
-
-std::string with_agents(std::string certificate, const std::vector<CertifiedAgents>& agents) {
-  if (agents.empty()) return certificate;
-  certificate.resize(certificate.rfind('}'));
-  certificate += ",\n\"agents\":[";
-  JsonCommas jobs;
-  for (const CertifiedAgents& one : agents) {
-    jobs(certificate);
-    text(certificate += '{', "job", one.job, false);
-    number(certificate, "nodes", static_cast<std::int64_t>(one.nodes));
-    number(certificate, "lacking", static_cast<std::int64_t>(one.lacking));
-    certificate += '}';
-  }
-  return certificate + "]}\n";
 }
 
 std::string signed_certificate(std::string certificate, const SigningKey& key) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "fabric/capacity/ledger.h"
 #include "fabric/qos/infiniband_plan.h"
@@ -28,15 +27,6 @@ struct CertificateInput {
 
 // One line for each link with a reservation. Not signed.
 std::string write_certificate(const CertificateInput& input);
-
-// A job whose contract asks for isolation inside its class: its nodes, and how many of those and of its neighbours' have no agent
-// that reports the present budgets as applied.
-struct CertifiedAgents {
-  std::string job;
-  std::size_t nodes = 0, lacking = 0;
-};
-// The certificate with what agents report; unchanged where there is no such job. Not signed yet.
-std::string with_agents(std::string certificate, const std::vector<CertifiedAgents>& agents);
 
 // The certificate with a last line for its signature, which is over all bytes before that line.
 std::string signed_certificate(std::string certificate, const SigningKey& key);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "services/control/codec/prediction_json.h"
+#include "services/rest/json/tables_value.h"
 
 namespace railweave::api {
 namespace {
@@ -63,7 +64,8 @@ Out to_json(const control::JobContention& contention) {
           {"slowdown", communication_ratio(own.shared, own.alone)},
           {"stepSlowdown", step_ratio(own.shared, own.alone)},
           {"mostContended", own.link == Contention::kNone ? Out(nullptr) : link_json(contention)},
-          {"slows", slows}};
+          {"slows", slows},
+          {"tables", tables_json(contention.tables)}};
 }
 
 }  // namespace railweave::api

@@ -45,7 +45,8 @@ Out errors(const ArchiveRange& range) {
 }  // namespace
 
 std::string write_counter_history(const fabric::Topology& topology, const std::string& detail,
-                                  const std::vector<fabric::PortId>& ports, const control::ArchivedPorts& ranges) {
+                                  const std::vector<fabric::PortId>& ports, const control::ArchivedPorts& ranges,
+                                  const std::vector<std::string>& unread) {
   Out answer{{"detail", detail}, {"from", nullptr}, {"slotSeconds", nullptr}, {"slots", 0U}, {"ports", Out::array()}};
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const auto port = ports[i];
@@ -57,6 +58,7 @@ std::string write_counter_history(const fabric::Topology& topology, const std::s
     answer["ports"].push_back({{"port", topology.port_text(port)},
                                {"portName", port_name(topology, port)},
                                {"link", topology.link_text(topology.link(port))},
+                               {"unread", unread[i].empty() ? Out(nullptr) : Out(unread[i])},
                                {"load", shares(*range, &ArchiveSlot::load)},
                                {"peak", shares(*range, &ArchiveSlot::peak)},
                                {"waiting", shares(*range, &ArchiveSlot::waiting)},

@@ -9,8 +9,9 @@
 
 namespace railweave::api {
 
-// detail: as the caller asked. ranges: by position in `ports`. Ports that are not read are left out.
+// detail: as the caller asked. ranges: by position in `ports`. Ports that are not read are left out; unread: why one is not read now, or "".
 std::string write_counter_history(const fabric::Topology& topology, const std::string& detail,
-                                  const std::vector<fabric::PortId>& ports, const control::ArchivedPorts& ranges);
+                                  const std::vector<fabric::PortId>& ports, const control::ArchivedPorts& ranges,
+                                  const std::vector<std::string>& unread);
 
 }  // namespace railweave::api

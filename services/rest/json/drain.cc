@@ -121,7 +121,7 @@ std::string write_drain_preview(const Topology& topology, const DrainPreview& pr
     lost.push_back({{"job", control::to_string(one.job)},
                     {"tenant", one.tenant},
                     {"class", one.qos_class},
-                    {"reason", one.reason},
+                    {"reason", one.reason.whole_text()},
                     {"links", one.links}});
   }
   value["guaranteesAtRisk"] = std::move(lost);

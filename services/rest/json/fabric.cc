@@ -58,7 +58,9 @@ namespace {
 // A node is ready where jobs are placed on it.
 std::string_view node_state(const ClusterState& state, HostId host) {
   if (state.view.drained(host)) return "drained";
-  return state.allocations[host.index()].short_of_link ? "linkDown" : "ready";
+  const auto& allocation = state.allocations[host.index()];
+  if (allocation.cut_off) return "cutOff";
+  return allocation.short_of_link ? "linkDown" : "ready";
 }
 
 Out node_json(const ClusterState& state, HostId host) {

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,20 +25,23 @@ constexpr std::uint32_t kNoRegion = UINT32_MAX;
 constexpr std::size_t kMaxRegions = 128;
 
 struct MapGroup {
-  Out head;  // id, kind, name, subnet, tier, region
-  std::uint64_t members = 0, drained = 0, links_down = 0, gpus = 0, free_gpus = 0;
-  std::map<std::string, std::uint64_t> tenants;  // GPUs held
+  Out head{};  // id, kind, name, subnet, tier, region
+  std::uint64_t members = 0, drained = 0, links_down = 0, links_held = 0, links_unknown = 0, gpus = 0, free_gpus = 0;
+  std::uint64_t job_gpus = 0;
+  std::map<std::string, std::uint64_t> tenants{};  // GPUs held
 };
 
 struct MapBundle {
   std::uint32_t from = 0, to = 0;
   LinkId first;
-  std::uint64_t links = 0, down = 0, degraded = 0, drained = 0;
+  std::uint64_t links = 0, down = 0, degraded = 0, held = 0, unknown = 0, drained = 0;
   double rate_gbps = 0;
-  std::optional<double> use;
-  std::optional<health::ErrorGrade> errors;  // of its worst link; none: no link of it is read
+  std::optional<double> use = std::nullopt;
+  std::optional<health::ErrorGrade> errors = std::nullopt;  // of its worst link; none: no link of it is read
   double errors_per_hour = 0;
   std::uint64_t with_errors = 0;
+  std::uint64_t job_links = 0;         // that the job sends over
+  double job_gbps = 0, job_share = 0;  // of the one that it fills most
 };
 
 // Which region each device is in: leaf groups, where they are few enough, else what holds several of them.
@@ -105,12 +110,16 @@ class Regions {
 
 class FabricMap {
  public:
-  FabricMap(const control::ClusterState& state, const Regions& regions, std::uint32_t within)
-      : state_(state), topology_(state.topology()), regions_(regions), within_(within) {
+  FabricMap(const control::ClusterState& state, const Regions& regions, std::uint32_t within, const MapJob* job)
+      : state_(state), topology_(state.topology()), regions_(regions), within_(within), job_(job) {
     choose_detail();
     for (const auto sw : topology_.switches()) group_of_switch_.push_back(add(sw));
     for (const auto host : topology_.hosts()) group_of_host_.push_back(add(host));
     count_tenants();
+    if (job_ == nullptr) return;
+    for (const auto gpu : job_->job->placement.held_gpus()) {
+      ++groups_[group_of_host_[topology_.host(gpu).index()]].job_gpus;
+    }
   }
 
   void add_links(const LinkCounters& counters) {
@@ -119,11 +128,13 @@ class FabricMap {
       const auto a = group_at(topology_.a(link));
       const auto b = group_at(topology_.b(link));
       if (!a || !b) continue;
-      const bool down = state_.view.state(link) == LinkState::down;
-      groups_[*a].links_down += down ? 1 : 0;
+      const MapCounters known = counters(link);
+      count_state(groups_[*a], link, known);
       if (*a == *b || !(shown(*a) || shown(*b))) continue;
-      groups_[*b].links_down += down ? 1 : 0;
-      count(bundle(*a, *b, link), link, counters(link));
+      count_state(groups_[*b], link, known);
+      auto& into = bundle(*a, *b, link);
+      count(into, link, known);
+      if (job_ != nullptr) count_job(into, link);
     }
   }
 
@@ -140,16 +151,22 @@ class FabricMap {
     }
     Out bundles = Out::array();
     for (const auto& bundle : bundles_) {
-      bundles.push_back({{"from", position[bundle.from]},
-                         {"to", position[bundle.to]},
-                         {"links", bundle.links},
-                         {"rateGbps", bundle.rate_gbps},
-                         {"down", bundle.down},
-                         {"degraded", bundle.degraded},
-                         {"drained", bundle.drained},
-                         {"utilisation", bundle.use ? Out(*bundle.use) : Out(nullptr)},
-                         {"errors", errors_json(bundle)},
-                         {"link", bundle.links == 1 ? Out(topology_.link_text(bundle.first)) : Out(nullptr)}});
+      Out value{{"from", position[bundle.from]},
+                {"to", position[bundle.to]},
+                {"links", bundle.links},
+                {"rateGbps", bundle.rate_gbps},
+                {"down", bundle.down},
+                {"degraded", bundle.degraded},
+                {"held", bundle.held},
+                {"unknown", bundle.unknown},
+                {"drained", bundle.drained},
+                {"utilisation", bundle.use ? Out(*bundle.use) : Out(nullptr)},
+                {"errors", errors_json(bundle)},
+                {"link", bundle.links == 1 ? Out(topology_.link_text(bundle.first)) : Out(nullptr)}};
+      if (bundle.job_links > 0) {
+        value["job"] = Out{{"links", bundle.job_links}, {"gbps", bundle.job_gbps}, {"share", bundle.job_share}};
+      }
+      bundles.push_back(std::move(value));
     }
     return dump(Out{{"within", within_ == kNoRegion ? Out(nullptr) : Out(regions_.name(within_))},
                     {"detail", each_switch_ ? (each_host_ ? "devices" : "racks") : "regions"},
@@ -234,7 +251,7 @@ class FabricMap {
   std::uint32_t group_named(const std::string& id, std::uint32_t region, Head head) {
     const auto [found, is_new] = by_id_.try_emplace(id, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) {
-      groups_.push_back({head(), 0, 0, 0, 0, 0, {}});
+      groups_.push_back({.head = head()});
       inside_.push_back(inside(region));
     }
     return found->second;
@@ -260,17 +277,33 @@ class FabricMap {
   MapBundle& bundle(std::uint32_t a, std::uint32_t b, LinkId link) {
     const std::uint64_t key = std::uint64_t{std::min(a, b)} << 32U | std::max(a, b);
     const auto [found, is_new] = bundle_of_.try_emplace(key, bundles_.size());
-    if (is_new) bundles_.push_back({std::min(a, b), std::max(a, b), link, {}, {}, {}, {}, {}, {}, {}, {}, {}});
+    if (is_new) bundles_.push_back({.from = std::min(a, b), .to = std::max(a, b), .first = link});
     return bundles_[found->second];
+  }
+
+  void count_state(MapGroup& into, LinkId link, const MapCounters& known) const {
+    if (known.is_unknown) {
+      ++into.links_unknown;
+    } else if (known.is_held) {
+      ++into.links_held;
+    } else if (state_.view.state(link) == LinkState::down) {
+      ++into.links_down;
+    }
   }
 
   void count(MapBundle& into, LinkId link, const MapCounters& counters) const {
     const auto link_state = state_.view.state(link);
     ++into.links;
-    into.down += link_state == LinkState::down ? 1 : 0;
-    into.degraded += link_state == LinkState::degraded ? 1 : 0;
+    if (counters.is_unknown) {
+      ++into.unknown;
+    } else if (counters.is_held) {
+      ++into.held;
+    } else {
+      into.down += link_state == LinkState::down ? 1 : 0;
+      into.degraded += link_state == LinkState::degraded ? 1 : 0;
+    }
     into.drained += state_.view.drained(link) ? 1 : 0;
-    into.rate_gbps += topology_.rate(link).gbps();
+    into.rate_gbps += state_.view.rate(link).gbps();
     if (counters.use) into.use = std::max(into.use.value_or(0), *counters.use);
     if (!counters.errors_per_hour) return;
     const auto& rates = *counters.errors_per_hour;
@@ -278,6 +311,17 @@ class FabricMap {
     into.errors = std::max(into.errors.value_or(grade), grade);
     into.errors_per_hour = std::max(into.errors_per_hour, std::accumulate(rates.begin(), rates.end(), 0.0));
     into.with_errors += grade == health::ErrorGrade::none ? 0 : 1;
+  }
+
+  void count_job(MapBundle& into, LinkId link) const {
+    const auto found = job_->mbps.find(static_cast<std::uint32_t>(link.index()));
+    if (found == job_->mbps.end()) return;
+    ++into.job_links;
+    constexpr double kMbpsOfGbps = 1e3;
+    const double gbps = found->second / kMbpsOfGbps;
+    into.job_gbps = std::max(into.job_gbps, gbps);
+    if (const double rate = state_.view.rate(link).gbps(); rate > 0)
+      into.job_share = std::max(into.job_share, gbps / rate);
   }
 
   static Out errors_json(const MapBundle& bundle) {
@@ -294,9 +338,12 @@ class FabricMap {
     value["members"] = group.members;
     value["drained"] = group.drained;
     value["linksDown"] = group.links_down;
+    value["linksHeld"] = group.links_held;
+    value["linksUnknown"] = group.links_unknown;
     value["gpus"] = group.gpus;
     value["freeGpus"] = group.free_gpus;
     value["tenants"] = std::move(tenants);
+    if (group.job_gpus > 0) value["jobGpus"] = group.job_gpus;
     return value;
   }
 
@@ -305,6 +352,7 @@ class FabricMap {
   const Regions& regions_;
   const health::Thresholds thresholds_ = health::default_thresholds();
   const std::uint32_t within_;  // kNoRegion: everywhere
+  const MapJob* job_;           // null: none is asked about
   bool each_host_ = false, each_switch_ = false;
   std::vector<MapGroup> groups_;
   std::vector<bool> inside_;  // by group
@@ -314,17 +362,36 @@ class FabricMap {
   std::unordered_map<std::uint64_t, std::size_t> bundle_of_;
 };
 
+// By its name, or by that of a device in it ("node:dgx-017", "switch:leaf-07"), where only the device is known; a device in
+// no region is on the map of all. None: there is no such region or device.
+std::optional<std::uint32_t> region_asked_for(const Topology& topology, const Regions& regions,
+                                              const std::string& within) {
+  constexpr std::string_view kNode = "node:";
+  constexpr std::string_view kSwitch = "switch:";
+  if (within.empty()) return kNoRegion;
+  if (const auto region = regions.find(within); region != kNoRegion) return region;
+  if (within.starts_with(kNode)) {
+    const auto host = topology.find_host(within.substr(kNode.size()));
+    return host ? std::optional(regions.of(host)) : std::nullopt;
+  }
+  if (within.starts_with(kSwitch)) {
+    const auto sw = topology.find_switch(within.substr(kSwitch.size()));
+    return sw ? std::optional(regions.of(sw)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::string> write_fabric_map(const control::ClusterState& state, const std::string& within,
-                                     const LinkCounters& counters) {
+                                     const LinkCounters& counters, const MapJob* job) {
   const Regions regions(state.topology(), state.placement_fabric->locality());
-  const auto region = within.empty() ? kNoRegion : regions.find(within);
-  if (!within.empty() && region == kNoRegion) {
+  const auto region = region_asked_for(state.topology(), regions, within);
+  if (!region) {
     return fail(ErrorKind::notFound, "fabric.noRegion", "there is no region '" + within + "'", {},
                 "GET /v1/fabric/map names the regions of its groups");
   }
-  FabricMap map(state, regions, region);
+  FabricMap map(state, regions, *region, job);
   map.add_links(counters);
   return map.write();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "services/rest/json/job_value.h"
 #include "services/rest/json/routing_value.h"
 
 namespace railweave::api {
@@ -66,7 +67,8 @@ std::vector<TableEntry> table_of(SwitchId sw, const Routing& wanted, const Routi
   return entries;
 }
 
-std::string write_table_entry(const fabric::RoutingScope& scope, SwitchId sw, const TableEntry& entry) {
+std::string write_table_entry(const fabric::RoutingScope& scope, SwitchId sw, const TableEntry& entry,
+                              std::int64_t seen_us) {
   const Topology& topology = scope.topology();
   const auto& destination = scope.destination(entry.destination);
   Out to{{"kind", railweave::to_text(destination.kind)}};
@@ -83,7 +85,8 @@ std::string write_table_entry(const fabric::RoutingScope& scope, SwitchId sw, co
                   {"wantedPort", port_or_null(entry.wanted)},
                   {"wantedTo", neighbour_json(topology, sw, entry.wanted)},
                   {"appliedPort", entry.applied ? port_or_null(*entry.applied) : Out(nullptr)},
-                  {"differs", entry.applied ? Out(*entry.applied != entry.wanted) : Out(nullptr)}});
+                  {"differs", entry.applied ? Out(*entry.applied != entry.wanted) : Out(nullptr)},
+                  {"seenAt", time_or_null(seen_us)}});
 }
 
 }  // namespace railweave::api

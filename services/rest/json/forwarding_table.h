@@ -22,6 +22,8 @@ struct TableEntry {
 // of another scope, in which the switch is found by its GUID or name; null: the applied table is unknown.
 std::vector<TableEntry> table_of(fabric::SwitchId sw, const fabric::Routing& wanted, const fabric::Routing* applied);
 
-std::string write_table_entry(const fabric::RoutingScope& scope, fabric::SwitchId sw, const TableEntry& entry);
+// seen_us: unix, when the switch was last asked for its tables; 0: never.
+std::string write_table_entry(const fabric::RoutingScope& scope, fabric::SwitchId sw, const TableEntry& entry,
+                              std::int64_t seen_us);
 
 }  // namespace railweave::api

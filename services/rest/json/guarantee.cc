@@ -17,6 +17,7 @@
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/link_value.h"
 #include "services/rest/json/rate_value.h"
+#include "services/rest/json/tables_value.h"
 
 namespace railweave::api {
 
@@ -91,175 +92,23 @@ bool is_written(const ClusterState& state, fabric::PortId port) {
          (mode == control::SubnetMode::opensm && limits != state.port_limits->end() && limits->second.by_opensm);
 }
 
+}  // namespace
+
 bool is_ethernet(const ClusterState& state, fabric::PortId port) {
   const auto& t = state.topology();
   return t.peer(port) && t.kind(t.link(port)) == fabric::LinkKind::ethernet;
 }
 
-struct LaneGrade {  // of what the contract asks for
-  bool in_force = false;
-  std::string statement;
-};
-
-// Whether the job's own lane is in the tables of all its subnets, where their ports have the tables that are wanted. Of
-// subnets: those that the job's ports are in; is_missing: some do not have its class either.
-LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vector<control::SubnetStatusPtr>& subnets,
-                     bool is_missing, bool on_ethernet) {
-  const JobGuarantee& guarantee = *job.guarantee;
-  if (!guarantee.lane) return {false, "It crosses no link, so that it has no lane of its own."};
-  const std::string lane = "Lane " + std::to_string(*guarantee.lane) + " of its own";
-  const auto held = book.ledger().reservations_of(control::to_string(job.id));
-  if (held.empty()) return {false, lane + " is not its own while the guarantee is at risk."};
-  if (on_ethernet) {
-    return {false,
-            lane +
-                " is planned only: on Ethernet it holds where every switch has the queues, marks and routes that "
-                "Railweave makes for it (railweave switches config), which nothing reads back."};
-  }
-  if (is_missing) return {false, lane + " is planned only."};
-  if (job.earlier_levels != 0) {
-    return {false,
-            lane + " came after its ranks had started with another service level: it is used once they start again."};
-  }
-  for (const auto& status : subnets) {
-    const auto at = std::ranges::find_if(status->qos->lanes, [&](const control::LaneInTables& one) {
-      return one.job == held.front()->job && one.lane == *guarantee.lane && one.order == held.front()->order;
-    });
-    if (at == status->qos->lanes.end()) {
-      return {false, lane + " is not in the tables of subnet " + status->subnet + " yet."};
-    }
-    if (!status->qos->is_filtered) {
-      return {false,
-              lane + " is in the tables, but subnet " + status->subnet +
-                  " does not filter the service levels of hosts (ingress_filter): others may send with its own."};
-    }
-    if (!at->other_sender.empty()) {
-      return {false,
-              lane + " is in the tables, but ranks of " + at->other_sender + " may still send with its service level."};
-    }
-  }
-  return {true,
-          lane +
-              ": every port on its routes promises it there what is reserved, and switches drop its service level "
-              "from ports of other hosts; written and read back."};
-}
-
-std::string class_statement(const Job& job, const control::ClassGrade& grade,
-                            const std::vector<control::SubnetStatusPtr>& written, bool is_missing) {
-  if (job.guarantee->at_risk()) return "Nothing is isolated while the guarantee is at risk.";
-  if (job.earlier_levels != 0) {
-    return "Its ranks started with another service level than that of its class: it is isolated once they start again.";
-  }
-  std::string names;
-  for (const auto& node : grade.lacks) names += (names.empty() ? "" : ", ") + node;
-  if (grade.lacking > grade.lacks.size()) names += ", ...";
-  const std::string others = std::to_string(grade.neighbours) + " other " + (grade.neighbours == 1 ? "job" : "jobs");
-  const bool filtered =
-      !is_missing && std::ranges::all_of(written, [](const auto& status) { return status->qos->is_filtered; });
-  if (grade.in_force) {
-    return "Agents on its " + std::to_string(grade.hosts) +
-           " hosts report that they limit what it sends and receives in its class to its guarantee" +
-           (grade.neighbours == 0 ? "" : ", as do those of " + others + " of its class on its links") +
-           "; the rest is best effort. It rests on their word" +
-           (filtered ? "; switches drop the class from hosts without a job in it."
-                     : ", and on no other host sending in the class.");
-  }
-  return "Isolation inside the class is planned only: " + std::to_string(grade.lacking) +
-         (grade.lacking == 1 ? " host has" : " hosts have") +
-         " no agent that reports the present budgets as applied: " + names +
-         (grade.neighbour.empty() ? "" : " (of " + grade.neighbour + ", which shares links with it in its class)") +
-         ".";
-}
-
-LaneGrade isolation_grade(const Job& job, const GuaranteeBook& book,
-                          const std::vector<control::SubnetStatusPtr>& subnets, bool is_missing, bool on_ethernet,
-                          const control::ClassGrade& in_class) {
-  switch (job.guarantee->isolation) {
-    case scheduler::Isolation::planned:
-      return {};
-    case scheduler::Isolation::within_class:
-      return {in_class.in_force && !job.guarantee->at_risk() && job.earlier_levels == 0,
-              class_statement(job, in_class, subnets, is_missing)};
-    case scheduler::Isolation::lane:
-      return lane_grade(job, book, subnets, is_missing, on_ethernet);
-  }
-  return {};
-}
-
-// Why what the ports of a subnet do is not known; "": it is.
-std::string not_written(const ClusterState& state, const control::SubnetStatus& status) {
-  const auto wanted = state.mode(status.subnet);
-  const auto mode = wanted == control::SubnetMode::direct ? status.mode : wanted;
-  if (mode == control::SubnetMode::direct) return {};
-  const bool is_opensm = mode == control::SubnetMode::opensm;
-  if (is_opensm && status.mode == mode && status.qos && status.qos->by_opensm) return {};
-  std::string why =
-      "subnet " + status.subnet + " is in " + std::string(to_string(mode)) + " mode: what its ports do is not known";
-  if (is_opensm && status.qos && !status.qos->not_by_opensm.empty()) why += "; " + status.qos->not_by_opensm;
-  return why;
-}
-
-// How the guarantee is enforced: "hardware" where every subnet that the job's ports are in has its class on
-// all its ports, written and read back; otherwise "planned". What agents on its hosts report is its isolation.
-Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Job& job,
-                  std::span<const fabric::PortId> ports, std::span<const control::SubnetStatusPtr> live,
-                  const control::ClassGrade& in_class) {
-  std::set<std::string> subnets;
-  for (const auto port : ports) {
-    if (const auto subnet = state.topology().subnet(port)) subnets.emplace(state.topology().name(subnet));
-  }
-  std::vector<control::SubnetStatusPtr> written;
-  std::uint64_t programmed = 0;
-  std::string missing;
-  for (const auto& name : subnets) {
-    const auto at = std::ranges::find_if(live, [&](const auto& status) { return status->subnet == name; });
-    if (at == live.end()) {
-      missing = "subnet " + name + " is not live: nothing is written to it";
-    } else if (std::string why = not_written(state, **at); !why.empty()) {
-      missing = std::move(why);
-    } else if (!(*at)->qos || (*at)->qos->classes == 0) {
-      missing = "no classes are programmed on subnet " + name;
-    } else if ((*at)->qos->ports_pending != 0 || !(*at)->qos->problem.empty()) {
-      missing = std::to_string((*at)->qos->ports_pending) + " ports of subnet " + name + " do not have the classes yet";
-    } else {
-      programmed += (*at)->qos->ports_programmed;
-      written.push_back(*at);
-      continue;
-    }
-    break;
-  }
-  if (subnets.empty()) missing = "it has no ports on the network";
-  const bool on_ethernet = std::ranges::any_of(ports, [&](fabric::PortId port) { return is_ethernet(state, port); });
-  const LaneGrade grade = isolation_grade(job, book, written, !missing.empty(), on_ethernet, in_class);
-  std::string statement = missing;
-  if (missing.empty()) {
-    statement = "Class " + job.guarantee->qos_class + " has its share on " + std::to_string(programmed) +
-                " ports, written and read back.";
-    if (!grade.in_force) {
-      statement +=
-          " No limit at the job's own ports is reported as set: inside the class it holds while every tenant keeps to "
-          "its caps.";
-    }
-  }
-  if (!grade.statement.empty()) statement += (missing.empty() ? " " : ". ") + grade.statement;
-  const bool by_agents = job.guarantee->isolation == scheduler::Isolation::within_class;
-  return {{"level", missing.empty() ? "hardware" : "planned"},
-          {"isolation", railweave::to_text(grade.in_force ? job.guarantee->isolation : scheduler::Isolation::planned)},
-          {"unreportedNodes", by_agents ? Out(in_class.lacks) : Out::array()},
-          {"statement", std::move(statement)}};
-}
-
-}  // namespace
-
-Out enforcement_json(const scheduler::SourceCap& cap) {
+Out enforcement_json(const scheduler::SourceCap& cap, bool planned) {
   Out means = Out::array();
   for (const auto& one : cap.means) {
-    means.push_back({{"by", to_text(one.by)}, {"strength", to_text(one.strength)}, {"statement", one.statement}});
+    const auto strength = planned ? scheduler::Enforcement::planned_only : one.strength;
+    means.push_back({{"by", to_text(one.by)}, {"strength", to_text(strength)}, {"statement", one.statement}});
   }
   return means;
 }
 
-Out guarantee_out(const JobGuarantee& guarantee) {
+Out guarantee_out(const JobGuarantee& guarantee, bool in_force, const MessageReader& reader) {
   return {{"class", guarantee.qos_class},
           {"model", to_text(guarantee.promise)},
           {"guaranteedGbpsPerPort", gbps_of(guarantee.rate)},
@@ -269,27 +118,31 @@ Out guarantee_out(const JobGuarantee& guarantee) {
           {"covered", guarantee.covered},
           {"isolation", railweave::to_text(guarantee.isolation)},
           {"lane", guarantee.lane ? Out(*guarantee.lane) : Out(nullptr)},
-          {"state", guarantee.at_risk() ? "atRisk" : "holds"},
+          {"state", guarantee.at_risk() ? "atRisk"
+                    : in_force          ? "holds"
+                                        : "planned"},
           {"atRiskSince", guarantee.at_risk() ? Out(time_text(guarantee.at_risk_since_us)) : Out(nullptr)},
           {"atRiskBeforeMs", static_cast<double>(guarantee.at_risk_total_us) / 1000},
-          {"reason", guarantee.reason},
+          {"reason", guarantee.reason.text(reader)},
           {"links", guarantee.links}};
 }
 
 std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book, const Job& job, std::int64_t now_us,
-                            std::span<const control::SubnetStatusPtr> live, const control::ClassGrade& in_class) {
+                            std::span<const control::SubnetStatusPtr> live, std::span<const control::TablesUsed> tables,
+                            const control::ClassGrade& in_class) {
   Out value{{"job", control::to_string(job.id)}, {"name", job.spec.name}, {"tenant", job.spec.tenant}};
-  value.update(guarantee_out(*job.guarantee));
+  const auto ports = control::job_ports(*state.placement_fabric, job.placement.gpu_of_rank);
+  const bool in_force = not_in_force(state, job, ports, live, tables).empty();
+  value.update(guarantee_out(*job.guarantee, in_force, MessageReader::all()));
   value["atRiskTotalMs"] = static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000;
   value["admittedSeq"] = job.guarantee->admitted_seq;
-  const auto ports = control::job_ports(*state.placement_fabric, job.placement.gpu_of_rank);
   value["ports"] = ports.size();
   const auto held = book.ledger().reservations_of(control::to_string(job.id));
   value["linksReserved"] = held.empty() ? 0 : held.front()->loads.size();
   value["tightestLink"] = held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front());
   value["enforcement"] =
-      enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most));
-  value["inForce"] = in_force_json(state, book, job, ports, live, in_class);
+      enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most), !in_force);
+  value["inForce"] = in_force_json(state, book, job, ports, live, tables, in_class);
   return dump(value);
 }
 
@@ -385,14 +238,16 @@ std::function<std::uint16_t(fabric::HostId)> pkey_indices(const control::Cluster
   if (contract == state->contracts->end() || !job.holds_gpus()) return {};
   return [state, pkey = contract->second.pkey](fabric::HostId host) -> std::uint16_t {
     const auto& t = state->topology();
+    bool has_keys = false;  // adapters on Ethernet have the default one alone
     for (const auto hca : t.hcas(host)) {
       for (const auto port : t.ports(hca)) {
         const auto peer = t.peer(port);
         if (!peer || !t.is_switch_port(peer) || t.kind(t.link(port)) != fabric::LinkKind::infiniband) continue;
         if (state->mode(t.name(t.subnet(t.switch_of(peer)))) != control::SubnetMode::direct) return 0;
+        has_keys = true;
       }
     }
-    return state->host_keys[host.index()].index_of(pkey);
+    return has_keys ? state->host_keys[host.index()].index_of(pkey) : std::uint16_t{0};
   };
 }
 
@@ -423,6 +278,9 @@ std::optional<ClassMarks> class_marks(const ClusterState& state, const JobGuaran
     const auto ports = control::job_ports(*state.placement_fabric, gpus);
     if (std::ranges::all_of(ports, [&](fabric::PortId port) { return is_written(state, port); })) {
       own = control::service_level(classes, guarantee, true, levels);
+    } else if (std::ranges::all_of(ports, [&](fabric::PortId port) { return is_ethernet(state, port); }) &&
+               *guarantee.lane < fabric::ethernet_lanes(classes)) {
+      own = fabric::lane_traffic_class(classes, *guarantee.lane);  // the priority that switches pause it by
     }
   }
   const unsigned level = own.value_or(*of_class);

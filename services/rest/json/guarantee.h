@@ -11,15 +11,24 @@
 #include "services/control/guarantees/routes.h"
 #include "services/control/live/status/subnet_status.h"
 #include "services/control/views/guarantee_book.h"
+#include "services/control/views/tables_used.h"
 #include "services/rest/json/rank_text.h"
 
 namespace railweave::api {
 
+// Why the class and the routes of the job's ports are not known to be in force; "": they were read from all switches and
+// ports of their subnets. tables: of those subnets.
+std::string not_in_force(const control::ClusterState& state, const control::Job& job,
+                         std::span<const fabric::PortId> ports, std::span<const control::SubnetStatusPtr> live,
+                         std::span<const control::TablesUsed> tables);
+
 // An item of GET /v1/guarantees. The book must be at the state. live: the live subnets; they tell which part of the
-// guarantee is enforced and which is only planned. in_class: what agents report, where the contract asks for isolation "class".
+// guarantee is enforced and which is only planned. tables: of the subnets of its ports. in_class: what agents report, where the
+// contract asks for isolation "class".
 std::string write_guarantee(const control::ClusterState& state, const control::GuaranteeBook& book,
                             const control::Job& job, std::int64_t now_us,
-                            std::span<const control::SubnetStatusPtr> live, const control::ClassGrade& in_class = {});
+                            std::span<const control::SubnetStatusPtr> live, std::span<const control::TablesUsed> tables,
+                            const control::ClassGrade& in_class = {});
 
 // The `top` links with the largest reserved share, by class, with the jobs that reserve it.
 std::string write_guaranteed_links(const control::ClusterState& state, const control::GuaranteeBook& book,

@@ -1,11 +1,13 @@
 #include "services/rest/json/host_budgets.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "fabric/qos/qos_class.h"
 #include "services/control/views/job_ports.h"
+#include "services/json/digest.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/guarantee.h"
@@ -39,8 +41,15 @@ Out flows_json(const fabric::Topology& t, const PortBudget& budget) {
   return flows;
 }
 
+// Of what the agents of two hosts say to each other; a host that is neither cannot work it out.
+std::string exchange_key(std::string_view secret, std::string_view one, std::string_view other) {
+  const std::string first(std::min(one, other)), second(std::max(one, other));
+  return hmac_sha256_hex(secret, "agents\n" + first + "\n" + second);
+}
+
 // The other hosts of a job and their adapters, by rank: what a hose may talk to.
-Out peers_json(const ClusterState& state, const control::Job& job, fabric::HostId host) {
+Out peers_json(const ClusterState& state, const control::Job& job, const HostBudgets& budgets) {
+  const auto host = budgets.host;
   const auto& t = state.topology();
   std::map<fabric::HostId, Out> devices;
   std::vector<fabric::HostId> order;
@@ -52,7 +61,12 @@ Out peers_json(const ClusterState& state, const control::Job& job, fabric::HostI
     at->second.push_back(t.device(hca));
   }
   Out peers = Out::array();
-  for (const auto one : order) peers.push_back({{"node", t.name(one)}, {"devices", std::move(devices[one])}});
+  for (const auto one : order) {
+    Out peer{{"node", t.name(one)}, {"devices", std::move(devices[one])}};
+    if (!budgets.exchange_secret.empty())
+      peer["key"] = exchange_key(budgets.exchange_secret, t.name(host), t.name(one));
+    peers.push_back(std::move(peer));
+  }
   return peers;
 }
 
@@ -78,15 +92,14 @@ std::string write_host_budgets(const ClusterState& state, const control::Guarant
                     {"model", to_text(guarantee.promise)},
                     {"serviceLevel", marks ? Out(marks->service_level) : Out(nullptr)},
                     {"dscp", marks ? Out(marks->traffic_class >> 2U) : Out(nullptr)},
-                    {"linkMbps", has_cable ? t.rate(t.link(budget.port)).value() : 0},
+                    {"linkMbps", has_cable ? state.view.rate(t.link(budget.port)).value() : 0},
                     {"sendMbps", budget.send_mbps},
                     {"receiveMbps", budget.receive_mbps},
                     {"maxMbps", guarantee.most.value() == 0 ? Out(nullptr) : Out(guarantee.most.value())},
                     {"flows", flows_json(t, budget)}});
     items.push_back(std::move(item));
     if (!seen.insert(budget.job->id).second) continue;
-    jobs.push_back(
-        {{"job", control::to_string(budget.job->id)}, {"peers", peers_json(state, *budget.job, budgets.host)}});
+    jobs.push_back({{"job", control::to_string(budget.job->id)}, {"peers", peers_json(state, *budget.job, budgets)}});
   }
   Out marks = Out::array();
   for (const auto& one : classes) {
@@ -111,6 +124,7 @@ Result<control::BudgetReport> read_budget_report(std::string_view body) {
   for (const char* field : {"term", "version", "ports"}) reader.require(field);
   reader.read("term", report.term);
   reader.read("version", report.version);
+  reader.read("ignoredMessages", report.ignored_messages);
   const Json* ports = reader.take("ports");
   if (ports != nullptr && (!ports->is_array() || ports->size() > kMostReadings)) {
     reader.set_error("ports", "is no list of at most 4096 ports");
@@ -156,6 +170,7 @@ std::string write_budget_report(const ClusterState& state, fabric::HostId host, 
             {"wantedTerm", state.leader.term},
             {"wantedVersion", version},
             {"enforced", is_present && kept->differs.empty()},
+            {"ignoredMessages", kept ? Out(kept->ignored_messages) : Out(nullptr)},
             {"differs", kept ? Out(kept->differs) : Out::array()},
             {"agoSeconds", kept ? Out(static_cast<double>(now_ms - kept->at_ms) / 1000) : Out(nullptr)}};
   value.update(agent_times());

@@ -16,6 +16,7 @@ struct HostBudgets {
   fabric::HostId host;
   std::uint64_t version = 0;
   std::span<const control::PortBudget> ports;
+  std::string_view exchange_secret = {};  // keys follow from it; "": the caller is shown none
 };
 std::string write_host_budgets(const control::ClusterState& state, const control::GuaranteeBook& book,
                                const HostBudgets& budgets);

@@ -8,11 +8,13 @@
 #include "scheduler/placement/rank_map.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/json/digest.h"
+#include "services/json/message_value.h"
 #include "services/rest/json/contention_value.h"
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/job_value.h"
 #include "services/rest/json/launch.h"
+#include "services/rest/json/library_variables.h"
 #include "services/rest/json/placement_value.h"
 #include "services/rest/json/rate_value.h"
 
@@ -25,13 +27,15 @@ using scheduler::PlacementFabric;
 using scheduler::PlacementResult;
 using scheduler::RankMap;
 
-Out result_json(const PlacementResult& result, const fabric::Topology& topology) {
+constexpr double kUsPerMs = 1000;
+
+Out result_json(const PlacementResult& result, const fabric::Topology& topology, const MessageReader& reader) {
   Out value{{"outcome", to_string(result.outcome)}};
   if (result.outcome == Outcome::placed) {
     value["placement"] = placement_json(result.placement, topology);
   } else {
     value["code"] = result.explanation.code;
-    value["reason"] = result.explanation.message;
+    value["reason"] = result.explanation.whole().text(reader);
     value["explanation"] = explanation_json(result.explanation);
   }
   return value;
@@ -73,18 +77,20 @@ Out order_json(const scheduler::RankOrder& order) {
           {"ranks", order.ranks.empty() ? Out(nullptr) : Out(order.ranks)}};
 }
 
-Out adopted_json(const control::Job& job, const JobBeside& beside) {
+Out adopted_json(const control::Job& job, const JobBeside& beside, const MessageReader& reader) {
   if (!job.adopted) return nullptr;
-  return {{"findings", job.adopted->findings}, {"order", beside.order ? order_json(*beside.order) : Out(nullptr)}};
+  Out findings = Out::array();
+  for (const auto& finding : job.adopted->findings) findings.push_back(finding.text(reader));
+  return {{"findings", std::move(findings)}, {"order", beside.order ? order_json(*beside.order) : Out(nullptr)}};
 }
 
-Out start_json(const control::ExpectedStart& start) {
+Out start_json(const control::ExpectedStart& start, const MessageReader& reader) {
   Out ends = Out::array();
   for (const auto& end : start.ends) {
     ends.push_back({{"job", control::to_string(end.job)}, {"at", time_text(end.at_us)}, {"assumed", end.assumed}});
   }
   return {{"at", time_or_null(start.at_us)},
-          {"unknown", start.unknown.empty() ? Out(nullptr) : Out(start.unknown)},
+          {"unknown", start.unknown.empty() ? Out(nullptr) : Out(start.unknown.text(reader))},
           {"ends", std::move(ends)},
           {"otherEnds", start.earlier_ends},
           {"assumedEnds", start.assumed_ends}};
@@ -102,6 +108,7 @@ Out job_line_json(const control::Job& job) {
             {"tenant", job.spec.tenant},
             {"state", control::to_string(job.state)},
             {"phase", phase_json(job)},
+            {"damaged", has_place(job) && !job.damage.empty()},
             {"priority", job.spec.priority},
             {"gpus", scheduler::rank_count(job.spec.parallelism)},
             {"nodes", job.nodes.size()},
@@ -115,9 +122,10 @@ Out job_line_json(const control::Job& job) {
 std::string write_explanation(const scheduler::Explanation& explanation) { return dump(explanation_json(explanation)); }
 
 std::string write_placement(const JobSpec& spec, const PlacementResult& result, const PlacementFabric& fabric,
-                            bool with_ranks, const PlacementPromise& promise, const control::JobContention* contention,
-                            std::span<const scheduler::Contention> compared, const control::ExpectedStart* start) {
-  Out value = result_json(result, fabric.topology());
+                            const MessageReader& reader, bool with_ranks, const PlacementPromise& promise,
+                            const control::JobContention* contention, std::span<const scheduler::Contention> compared,
+                            const control::ExpectedStart* start) {
+  Out value = result_json(result, fabric.topology(), reader);
   if (result.outcome == Outcome::placed) {
     const RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     Out ranks{{"count", map.size()}};
@@ -127,39 +135,52 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
     value["predicted"] = predicted_json(result.placement);
     value["withContention"] = contention == nullptr ? Out(nullptr) : to_json(*contention);
     value["alternatives"] = alternatives_json(result.alternatives, compared);
-    value["guarantee"] = promise.guarantee != nullptr ? guarantee_out(*promise.guarantee) : Out(nullptr);
+    value["guarantee"] = promise.guarantee != nullptr ? guarantee_out(*promise.guarantee, false, reader) : Out(nullptr);
     value["reservation"] = reservation_json(promise);
     value["qos"] = qos_json(promise);
   } else if (promise.blocked != nullptr && !promise.blocked->empty()) {
     value["links"] = Out::parse(write_blocked_links(*promise.blocked));
   }
-  if (start != nullptr) value["expectedStart"] = start_json(*start);
+  if (!result.shapes.empty()) value["shapes"] = shapes_json(result.shapes, reader);
+  if (start != nullptr) value["expectedStart"] = start_json(*start, reader);
   Out warnings = result.warnings;
   if (contention != nullptr) {
     if (auto faster = faster_alternative(result, contention->own, compared); !faster.empty()) {
       warnings.push_back(std::move(faster));
+    }
+    if (auto both = two_predictions(result.placement, contention->own); !both.empty()) {
+      warnings.push_back(std::move(both));
     }
   }
   value["warnings"] = std::move(warnings);
   return dump(value);
 }
 
-Out to_json(const scheduler::WaitReason& reason) {
+Out to_json(const scheduler::WaitReason& reason, std::int64_t expected_us, const MessageReader& reader) {
+  const Message said = scheduler::said(reason);
+  const bool is_named = reason.job != 0 && reader.sees(JobPart{reason.job});
+  const bool slower = reason.code == scheduler::WaitCode::better_place;
   return {{"code", railweave::to_text(reason.code)},
-          {"reason", scheduler::text(reason)},
+          {"reason", said.text(reader)},
+          {"message", message_value(said, reader)},
           {"starving", reason.starving},
-          {"job", reason.job == 0 ? Out(nullptr) : Out(scheduler::job_text(reason.job))},
-          {"expectedAt", time_or_null(reason.at_us)}};
+          {"job", is_named ? Out(job_name(reason.job)) : Out(nullptr)},
+          {"expectedAt", time_or_null(expected_us)},
+          {"startsBy", slower ? Out(time_text(reason.at_us)) : Out(nullptr)},
+          {"predictedMs", slower ? Out(reason.here_us / kUsPerMs) : Out(nullptr)},
+          {"bestMs", slower ? Out(reason.best_us / kUsPerMs) : Out(nullptr)}};
 }
 
 std::string beside_digest(const JobBeside& beside) {
-  if (!beside.contention && !beside.order) return {};
-  std::string text = beside.contention ? dump(to_json(*beside.contention)) : std::string();
+  if (!beside.contention && !beside.order && !beside.guarantee_holds) return {};
+  std::string text = beside.guarantee_holds ? "holds" : "";
+  text += beside.contention ? dump(to_json(*beside.contention)) : std::string();
   if (beside.order) text += dump(order_json(*beside.order));
   return sha256_hex(text).substr(0, 12);
 }
 
-std::string write_job(const control::Job& job, const PlacementFabric& fabric, const JobBeside& beside) {
+std::string write_job(const control::Job& job, const PlacementFabric& fabric, const MessageReader& reader,
+                      const JobBeside& beside) {
   const std::string id = control::to_string(job.id);
   Out value = job_line_json(job);
   value["job"] = id;
@@ -169,15 +190,16 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["groups"] = has_place(job) ? groups_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = predicted_json(job.placement);
   value["withContention"] = beside.contention ? to_json(*beside.contention) : Out(nullptr);
-  value["waits"] = beside.waits == nullptr ? Out(nullptr) : to_json(*beside.waits);
-  value["expectedStart"] = beside.start ? start_json(*beside.start) : Out(nullptr);
+  value["waits"] =
+      beside.waits == nullptr ? Out(nullptr) : to_json(*beside.waits, beside.start ? beside.start->at_us : 0, reader);
+  value["expectedStart"] = beside.start ? start_json(*beside.start, reader) : Out(nullptr);
   value["hold"] = hold_json(job);
-  value["adopted"] = adopted_json(job, beside);
-  value["launcher"] = launcher_json(job);
+  value["adopted"] = adopted_json(job, beside, reader);
+  value["launcher"] = launcher_json(job, reader);
   value["notBefore"] = time_or_null(job.not_before_us);
   value["checkpointedAt"] = time_or_null(job.saved_us);
-  value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage);
-  value["guarantee"] = job.guarantee ? guarantee_out(*job.guarantee) : Out(nullptr);
+  value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage.text(reader));
+  value["guarantee"] = job.guarantee ? guarantee_out(*job.guarantee, beside.guarantee_holds, reader) : Out(nullptr);
   Out levels = Out::array();
   for (unsigned level = 0; job.earlier_levels >> level != 0; ++level) {
     if ((job.earlier_levels >> level & 1) != 0) levels.push_back(level);
@@ -190,7 +212,8 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
     history.push_back({{"time", time_text(change.time_us)},
                        {"seq", change.seq},
                        {"state", control::to_string(change.state)},
-                       {"reason", change.reason},
+                       {"reason", change.reason.text(reader)},
+                       {"message", message_value(change.reason, reader)},
                        {"actor", change.actor}});
   }
   value["history"] = std::move(history);
@@ -204,16 +227,18 @@ std::string write_ranks(const control::Job& job, const PlacementFabric& fabric, 
                         std::uint64_t seq, const RankMarks& marks) {
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   Out page{{"items", ranks_json(map, fabric, from, count)}};
+  const Variables common = class_variables(marks);
+  std::vector<std::string_view> outside;  // the partition; alike on all hosts that have its key
   std::uint64_t rank = from;
   for (auto& item : page["items"]) {
+    const fabric::HostId host = map[rank++].host;
     Out env = Out::object();
-    if (marks.of_class) {
-      env["NCCL_IB_SL"] = std::to_string(marks.of_class->service_level);
-      env["NCCL_IB_TC"] = std::to_string(marks.of_class->traffic_class);
-    }
-    if (const auto index = marks.index_on(map[rank++].host); index != 0) env["NCCL_IB_PKEY"] = std::to_string(index);
+    for (const auto& [name, value] : common) env[name] = value;
+    for (const auto& [name, value] : partition_variables(marks, host)) env[name] = value;
     if (!env.empty()) item["env"] = std::move(env);
+    if (outside.empty()) outside = outside_partition(marks, host);
   }
+  page["outside"] = {{"class", outside_class(marks)}, {"partition", outside}};
   const bool more = from + count < map.size();
   page["nextCursor"] = more ? Out(std::to_string(from + count)) : Out(nullptr);
   page["seq"] = seq;

@@ -34,7 +34,7 @@ struct PlacementPromise {
 // present jobs; null: unknown. compared: the alternatives with them, on the same basis. start: where it does not fit now,
 // when it would if it queued; null: not asked.
 std::string write_placement(const scheduler::JobSpec& spec, const scheduler::PlacementResult& result,
-                            const scheduler::PlacementFabric& fabric, bool with_ranks,
+                            const scheduler::PlacementFabric& fabric, const MessageReader& reader, bool with_ranks,
                             const PlacementPromise& promise = {}, const control::JobContention* contention = nullptr,
                             std::span<const scheduler::Contention> compared = {},
                             const control::ExpectedStart* start = nullptr);
@@ -48,10 +48,12 @@ struct JobBeside {
   std::optional<control::JobContention> contention = std::nullopt;  // with other placed jobs
   std::optional<scheduler::RankOrder> order = std::nullopt;         // of an adopted job
   std::optional<control::ExpectedStart> start = std::nullopt;       // of a waiting job
+  bool guarantee_holds = false;                                     // it is in force; else planned, or at risk
 };
 
 // The answer of POST /v1/jobs and GET /v1/jobs/{id}.
-std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric, const JobBeside& beside = {});
+std::string write_job(const control::Job& job, const scheduler::PlacementFabric& fabric, const MessageReader& reader,
+                      const JobBeside& beside = {});
 // A digest of what in write_job() changes without a new version of the job; "": nothing does.
 std::string beside_digest(const JobBeside& beside);
 // An item of GET /v1/jobs.

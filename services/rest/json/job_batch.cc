@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/codec/job_json.h"
 #include "services/json/digest.h"
 
 namespace railweave::api {
@@ -33,6 +34,54 @@ Result<JobRequest> read_item(Json item, bool needs_key, BatchItem& into) {
   return request;
 }
 
+// [{"roles": ["prefill", "decode"], "level": "rack"}]
+void read_rules(ObjectReader& gang, std::string_view field, std::vector<control::GangRule>& into) {
+  const Json* list = gang.take(field);
+  if (list == nullptr || list->is_null()) return;
+  constexpr std::size_t kMost = control::GangRule::kMostRules;
+  if (!list->is_array() || list->size() > kMost) {
+    return gang.set_error(field, "a list of at most " + std::to_string(kMost) + " {roles, level} is wanted");
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader reader((*list)[i], gang.pointer(field) + "/" + std::to_string(i));
+    control::GangRule rule{.roles = {}, .level = {}, .together = field == "together"};
+    std::string level;
+    reader.require("roles");
+    reader.read("roles", rule.roles, kMaxBatchItems);
+    reader.require("level");
+    reader.read("level", level);
+    if (const auto known = level_named(level)) {
+      rule.level = *known;
+    } else {
+      reader.set_error("level", "there is no level " + shown(level));
+    }
+    if (auto done = reader.finish(); !done) return gang.set_error(done.error());
+    into.push_back(std::move(rule));
+  }
+}
+
+// Every role has an item, and all of them start now.
+Result<void> check_gang(const BatchBody& batch) {
+  if (!batch.gang) return {};
+  for (const auto& item : batch.items) {
+    if (!item.request) return std::unexpected(item.request.error());
+    if (item.request->queue || item.request->adopt) {
+      return fail(ErrorKind::invalid, "body.invalidField", "the roles of a gang start now or not at all",
+                  item.pointer + (item.request->queue ? "/queue" : "/adopt"), "leave it out");
+    }
+  }
+  for (const auto& rule : batch.rules) {
+    for (const auto& role : rule.roles) {
+      const bool known =
+          std::ranges::any_of(batch.items, [&](const BatchItem& item) { return item.request->spec.name == role; });
+      if (known) continue;
+      return fail(ErrorKind::invalid, "body.invalidField", "no item is named " + shown(role), "/gang",
+                  "roles are items by their names");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_idempotency_key(std::string_view key) {
@@ -43,14 +92,26 @@ Result<void> check_idempotency_key(std::string_view key) {
               {});
 }
 
-Result<std::vector<BatchItem>> read_batch(std::string_view body, bool needs_keys) {
+Result<BatchBody> read_batch(std::string_view body, bool needs_keys) {
   auto value = parse_json(body);
   if (!value) return std::unexpected(value.error());
   ObjectReader reader(*value, "");
   reader.require("items");
   const Json* list = reader.take("items");
+  BatchBody batch;
+  if (const Json* gang = reader.take("gang"); gang != nullptr && !gang->is_null()) {
+    batch.gang = true;
+    ObjectReader fields(*gang, "/gang");
+    read_rules(fields, "together", batch.rules);
+    read_rules(fields, "apart", batch.rules);
+    if (auto done = fields.finish(); !done) reader.set_error(done.error());
+  }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  return read_batch_items(*list, "/items", kMaxBatchItems, needs_keys);
+  auto items = read_batch_items(*list, "/items", kMaxBatchItems, needs_keys);
+  if (!items) return std::unexpected(std::move(items.error()));
+  batch.items = std::move(*items);
+  if (auto checked = check_gang(batch); !checked) return std::unexpected(checked.error());
+  return batch;
 }
 
 Result<std::vector<BatchItem>> read_batch_items(const Json& list, const std::string& pointer, std::size_t max_items,

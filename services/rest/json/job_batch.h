@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "services/control/events/command.h"
 #include "services/json/json_out.h"
 #include "services/rest/json/job_spec.h"
 
@@ -29,8 +30,13 @@ struct BatchItem {
     return error;
   }
 };
+struct BatchBody {
+  std::vector<BatchItem> items;
+  bool gang = false;  // all of them or none
+  std::vector<control::GangRule> rules;
+};
 // needs_keys: an item without a key cannot be read.
-Result<std::vector<BatchItem>> read_batch(std::string_view body, bool needs_keys);
+Result<BatchBody> read_batch(std::string_view body, bool needs_keys);
 // The list alone, where it is a part of a body. pointer: to it.
 Result<std::vector<BatchItem>> read_batch_items(const Json& list, const std::string& pointer, std::size_t max_items,
                                                 bool needs_keys);

@@ -6,6 +6,7 @@
 #include "fabric/base/text/time_text.h"
 #include "fabric/base/text/utf8.h"
 #include "scheduler/collective/traffic.h"
+#include "scheduler/job/alternative_shapes.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/rest/json/adopted_place.h"
 #include "services/rest/json/launch.h"
@@ -21,8 +22,10 @@ Result<JobSpec> checked_spec(const Json& value) {
   if (!spec) return spec;
   if (auto checked = scheduler::check_job_spec(*spec); !checked) return std::unexpected(checked.error());
   if (spec->model) {
-    if (auto checked = scheduler::check_model(*spec->model, spec->parallelism); !checked) {
-      return std::unexpected(checked.error());
+    for (const JobSpec& shape : scheduler::specs_by_shape(*spec)) {
+      if (auto checked = scheduler::check_model(*spec->model, shape.parallelism); !checked) {
+        return std::unexpected(checked.error());
+      }
     }
     // Its name is shown as the job's own is.
     if (spec->model->name.size() > JobSpec::kMaxNameBytes || !is_printable_utf8(spec->model->name)) {

@@ -74,7 +74,7 @@ Out phase_json(const control::Job& job) {
   return control::to_string(job.launch ? job.launch->phase : control::LaunchPhase::running);
 }
 
-Out launcher_json(const control::Job& job) {
+Out launcher_json(const control::Job& job, const MessageReader& reader) {
   if (!job.launch) return nullptr;
   const control::Launch& launch = *job.launch;
   Out value = Out::object();
@@ -83,13 +83,12 @@ Out launcher_json(const control::Job& job) {
   value["expiredOffers"] = launch.expired;
   value["release"] = nullptr;
   if (job.is_releasing()) {
-    value["release"] = {
-        {"becomes", control::to_string(launch.becomes)},
-        {"inFavourOf",
-         launch.in_favour_of == control::JobId() ? Out(nullptr) : Out(control::to_string(launch.in_favour_of))},
-        {"reason", launch.reason},
-        {"overdue", launch.overdue},
-        {"freedNodes", launch.freed}};
+    const bool is_named = launch.in_favour_of != control::JobId() && reader.sees(JobPart{launch.in_favour_of.number()});
+    value["release"] = {{"becomes", control::to_string(launch.becomes)},
+                        {"inFavourOf", is_named ? Out(control::to_string(launch.in_favour_of)) : Out(nullptr)},
+                        {"reason", launch.reason.text(reader)},
+                        {"overdue", launch.overdue},
+                        {"freedNodes", launch.freed}};
   }
   return value;
 }

@@ -1,10 +1,12 @@
 #include "services/rest/json/placement_value.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <set>
 
 #include "scheduler/placement/score/group_spans.h"
+#include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/prediction_json.h"
 
 namespace railweave::api {
@@ -132,6 +134,26 @@ Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Paral
   return groups;
 }
 
+Out shapes_json(const std::vector<scheduler::ShapeAnswer>& shapes, const MessageReader& reader) {
+  Out list = Out::array();
+  for (const auto& shape : shapes) {
+    Out value{{"parallelism", to_json(shape.parallelism)},
+              {"gpus", scheduler::rank_count(shape.parallelism)},
+              {"outcome", to_string(shape.outcome)},
+              {"taken", shape.taken}};
+    if (shape.outcome == Outcome::placed) {
+      value["stepMs"] = ms_json(shape.step_us);
+      value["communicationMs"] = ms_json(shape.communication_us);
+      value["workMs"] = ms_json(shape.unit_of_work_us);
+    } else {
+      value["code"] = shape.code;
+      value["reason"] = shape.reason.text(reader);
+    }
+    list.push_back(std::move(value));
+  }
+  return list;
+}
+
 Out predicted_json(const scheduler::Placement& placement) {
   return placement.predicted ? to_json(*placement.predicted) : Out(nullptr);
 }
@@ -188,8 +210,33 @@ std::string faster_alternative(const scheduler::PlacementResult& result, const s
     least = step_time_us(compared[i].shared);
   }
   if (fastest == nullptr) return {};
-  return "chosen on bundles of links, which routes are taken to fill evenly; on the real routes '" + fastest->change +
-         "' takes " + ms_text(least) + " beside other jobs instead of " + ms_text(step_time_us(chosen.shared));
+  return "chosen on bundles of links, which routes are taken to fill evenly; on the routes in force '" +
+         fastest->change + "' takes " + ms_text(least) + " beside other jobs instead of " +
+         ms_text(step_time_us(chosen.shared));
+}
+
+std::string two_predictions(const scheduler::Placement& placement, const scheduler::Contention& own) {
+  constexpr double kAlike = 1.1;
+  if (!placement.predicted || own.basis != scheduler::ContentionBasis::routes) return {};
+  const scheduler::Prediction& bundles = *placement.predicted;
+  const scheduler::Prediction& routes = own.alone;
+  if (!bundles.reachable || !routes.reachable) return {};
+  const double less = std::min(bundles.communication_us, routes.communication_us);
+  const double more = std::max(bundles.communication_us, routes.communication_us);
+  if (less <= 0 || more <= less * kAlike) return {};
+  // The group that makes most of the difference.
+  std::size_t group = 0;
+  for (std::size_t g = 1; g < scheduler::kCommGroups; ++g) {
+    const auto apart = [&](std::size_t i) { return std::abs(routes.by_group_us[i] - bundles.by_group_us[i]); };
+    if (apart(g) > apart(group)) group = g;
+  }
+  const std::string name(railweave::to_text(static_cast<scheduler::CommGroup>(group)));
+  const bool slower = routes.communication_us > bundles.communication_us;
+  return "without other jobs communication takes " + ms_text(routes.communication_us) +
+         " on the routes in force, which holds, and not the predicted " + ms_text(bundles.communication_us) +
+         " of routes that fill links evenly: " +
+         (slower ? "some links carry more flows of its " + name + " groups than others"
+                 : "the flows of its " + name + " groups meet on fewer links than there");
 }
 
 }  // namespace railweave::api

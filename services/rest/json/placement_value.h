@@ -24,6 +24,8 @@ Out ranks_json(const scheduler::RankMap& map, const scheduler::PlacementFabric& 
 // How far the groups of each kind (tensor, pipeline, ...) reach.
 Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Parallelism& parallelism,
                 const scheduler::Placement& placement);
+// What would become of the job in each of its shapes.
+Out shapes_json(const std::vector<scheduler::ShapeAnswer>& shapes, const MessageReader& reader);
 Out predicted_json(const scheduler::Placement& placement);  // null: no prediction
 // compared: each beside other jobs, on one basis with the placement's own contention; empty: not known.
 Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
@@ -32,6 +34,9 @@ Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
 // the placement's own contention calls faster by more than 1%; empty: there is none.
 std::string faster_alternative(const scheduler::PlacementResult& result, const scheduler::Contention& chosen,
                                std::span<const scheduler::Contention> compared);
+// Which of two predictions without other jobs holds, and why they differ: on bundles (`predicted`) and on routes. Empty:
+// there is one, or they are within 10%.
+std::string two_predictions(const scheduler::Placement& placement, const scheduler::Contention& own);
 Out explanation_json(const scheduler::Explanation& explanation);
 
 }  // namespace railweave::api

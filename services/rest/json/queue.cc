@@ -77,10 +77,11 @@ std::string write_queue(const control::ClusterState& state, const control::Queue
                   {"seq", state.seq}});
 }
 
-std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason) {
+std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason,
+                          std::int64_t expected_us, const MessageReader& reader) {
   Out value{{"place", place}};
   value.update(job_line_json(job));
-  value["waits"] = reason == nullptr ? Out(nullptr) : to_json(*reason);
+  value["waits"] = reason == nullptr ? Out(nullptr) : to_json(*reason, expected_us, reader);
   return dump(value);
 }
 
@@ -97,7 +98,8 @@ std::string write_share(const TenantShare& share, std::uint64_t total_gpus) {
                   {"cohort", tenant.cohort},
                   {"borrowedGpus", share.running_gpus > quota ? share.running_gpus - quota : 0},
                   {"weight", tenant.weight},
-                  {"share", static_cast<double>(share.running_gpus) / (total * tenant.weight)},
+                  {"share", static_cast<double>(share.running_gpus) /
+                                (total * std::max(tenant.weight, control::Tenant::kLeastWeight))},
                   {"averageGpus", share.average_gpus}});
 }
 
@@ -105,7 +107,7 @@ std::string write_stranded(const scheduler::StrandedGpus& stranded, std::size_t 
   Out beside = Out::array();
   for (const auto& job : stranded.beside) {
     if (beside.size() == 100) break;
-    beside.push_back({{"job", scheduler::job_text(job.job)}, {"gpus", job.gpus}});
+    beside.push_back({{"job", job_name(job.job)}, {"gpus", job.gpus}});
   }
   return dump(Out{{"freeGpus", stranded.free},
                   {"strandedGpus", stranded.stranded},
@@ -120,7 +122,7 @@ std::string write_defragmentation(const Topology& topology, const std::vector<sc
   for (const auto& step : steps) {
     Out moves = Out::array();
     for (const auto& move : step.moves) {
-      moves.push_back({{"job", scheduler::job_text(move.job)},
+      moves.push_back({{"job", job_name(move.job)},
                        {"costGpuSeconds", move.cost_gpu_s},
                        {"ranks", moves_json(topology, move.ranks)}});
     }

@@ -16,8 +16,10 @@ namespace railweave::api {
 
 // {"waiting", "gpusWaiting", "oldestSubmittedAt", "running", "freeGpus", "lastCycle": {...} or null}
 std::string write_queue(const control::ClusterState& state, const control::QueueView& view);
-// A waiting job: its place in the queue (from 1) and why it waits; null: submitted after the last cycle.
-std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason);
+// A waiting job: its place in the queue (from 1), why it waits (null: submitted after the last cycle), and when it is
+// expected to start (0: not known).
+std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason,
+                          std::int64_t expected_us, const MessageReader& reader);
 
 struct TenantShare {
   const control::Tenant* tenant = nullptr;

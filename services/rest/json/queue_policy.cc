@@ -16,7 +16,7 @@ Result<QueuePolicy> read_queue_policy(std::string_view body) {
 }
 
 std::string write_queue_policy(const QueuePolicy& policy, std::uint64_t version) {
-  Out value = to_json(policy);
+  Out value = shown_policy(policy);
   value["version"] = version;
   return dump(value);
 }

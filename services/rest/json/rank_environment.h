@@ -13,11 +13,9 @@ namespace railweave::api {
 
 // A line per rank: rank, node, GPU, NAME=VALUE ...
 std::string rank_environment_lines(const scheduler::RankMap& map, const std::vector<RankNode>& nodes,
-                                   const scheduler::PlacementFabric& fabric, const control::Job& job,
-                                   const RankMarks& marks);
+                                   const control::Job& job, const RankMarks& marks);
 
 // For a POSIX shell. It finds the rank in what torchrun, Open MPI, PMIx, PMI or Slurm set, and refuses to run without.
-std::string rank_script(const std::vector<RankNode>& nodes, const scheduler::PlacementFabric& fabric,
-                        const control::Job& job, const RankMarks& marks);
+std::string rank_script(const std::vector<RankNode>& nodes, const control::Job& job, const RankMarks& marks);
 
 }  // namespace railweave::api

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scheduler/placement/rank_map.h"
+#include "services/rest/json/library_variables.h"
 #include "services/rest/json/rank_environment.h"
 #include "services/rest/json/rank_nodes.h"
 
@@ -38,14 +39,34 @@ void add_remark(std::string& text, const std::vector<RankNode>& nodes, bool Rank
           (count > kExamples ? ", ...): " : "): ") + std::string(remark) + "\n";
 }
 
-std::string remarks(RankFormat format, const std::vector<RankNode>& nodes) {
+std::string names_text(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+// Which libraries' packets are not the job's for the network.
+std::string outside_remarks(const std::vector<RankNode>& nodes, const RankMarks& marks) {
+  std::string text;
+  if (const auto names = outside_class(marks); !names.empty()) {
+    text += "# outside the job's class, as they read no variable for it: " + names_text(names) + "\n";
+  }
+  for (const RankNode& node : nodes) {
+    const auto names = outside_partition(marks, node.host);
+    if (names.empty()) continue;
+    return text + "# outside the tenant's partition, as they read no variable for it: " + names_text(names) + "\n";
+  }
+  return text;
+}
+
+std::string remarks(RankFormat format, const std::vector<RankNode>& nodes, const RankMarks& marks) {
   std::string text;
   add_remark(text, nodes, &RankNode::adapters_assumed,
              "which adapter is near which GPU is not known, so it is assumed");
   if (format != RankFormat::nccl && format != RankFormat::script) return text;
   add_remark(text, nodes, &RankNode::adapters_unnamed,
              "NCCL_IB_HCA is left out, as the names of RDMA devices are not known, only node descriptions");
-  return text;
+  return text + outside_remarks(nodes, marks);
 }
 
 std::string hostfile(const std::vector<RankNode>& nodes) {
@@ -130,7 +151,7 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
   }
   const auto nodes = rank_nodes(map, fabric);
   if (auto numbered = check_numbering(format, nodes, with_script); !numbered) return std::unexpected(numbered.error());
-  const std::string remarked = remarks(format, nodes);
+  const std::string remarked = remarks(format, nodes, marks);
   switch (format) {
     case RankFormat::hostfile:
       return remarked + hostfile(nodes);
@@ -141,9 +162,9 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
     case RankFormat::mpi:
       return remarked + rankfile(map, topology);
     case RankFormat::nccl:
-      return remarked + rank_environment_lines(map, nodes, fabric, job, marks);
+      return remarked + rank_environment_lines(map, nodes, job, marks);
     case RankFormat::script:
-      return "#!/bin/sh\n" + remarked + rank_script(nodes, fabric, job, marks);
+      return "#!/bin/sh\n" + remarked + rank_script(nodes, job, marks);
     case RankFormat::json:
       break;
   }

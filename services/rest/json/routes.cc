@@ -8,6 +8,7 @@
 #include "services/rest/json/drain_value.h"
 #include "services/rest/json/fabric_value.h"
 #include "services/rest/json/routing_value.h"
+#include "services/rest/json/tables_value.h"
 
 namespace railweave::api {
 namespace {
@@ -129,7 +130,7 @@ Result<RouteChange> read_route_change(const Json& value, const std::string& poin
   return change;
 }
 
-std::string write_routes(const control::FabricRoutes& routes, std::uint64_t version) {
+std::string write_routes(const control::FabricRoutes& routes, std::uint64_t version, TablesList tables) {
   const auto& scope = routes.scope();
   const Topology& topology = scope.topology();
   Out planes = Out::array();
@@ -153,16 +154,21 @@ std::string write_routes(const control::FabricRoutes& routes, std::uint64_t vers
                   {"endPorts", end_ports},
                   {"lanesUsed", routes.routing.lanes.used()},
                   {"planes", std::move(planes)},
+                  {"tables", tables_json(tables)},
                   {"findings", findings_json(routes.routing.findings)}});
 }
 
-std::string write_routes_audit(const control::FabricRoutes& routes) { return dump(audit_json(routes)); }
+std::string write_routes_audit(const control::FabricRoutes& routes, TablesList tables) {
+  Out audit = audit_json(routes);
+  audit["tables"] = tables_json(tables);
+  return dump(audit);
+}
 
 std::string write_paths(const Topology& topology, std::string_view from, std::string_view to,
-                        const std::vector<NamedTrace>& traces) {
+                        const std::vector<NamedTrace>& traces, TablesList tables) {
   Out paths = Out::array();
   for (const auto& trace : traces) paths.push_back(trace_json(topology, trace));
-  return dump(Out{{"from", from}, {"to", to}, {"paths", std::move(paths)}});
+  return dump(Out{{"from", from}, {"to", to}, {"paths", std::move(paths)}, {"tables", tables_json(tables)}});
 }
 
 std::string write_routes_diff(const control::FabricRoutes& before, const control::FabricRoutes& after,

@@ -1,6 +1,7 @@
 // Routes, their audit, single paths and what-if changes as JSON.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/plane/route_trace.h"
 #include "services/control/views/routing_cache.h"
+#include "services/control/views/tables_used.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {
@@ -25,10 +27,12 @@ struct NamedTrace {
   fabric::RouteTrace trace;
 };
 
-std::string write_routes(const control::FabricRoutes& routes, std::uint64_t version);
-std::string write_routes_audit(const control::FabricRoutes& routes);
+// tables: whose they are.
+using TablesList = std::span<const control::TablesUsed>;
+std::string write_routes(const control::FabricRoutes& routes, std::uint64_t version, TablesList tables);
+std::string write_routes_audit(const control::FabricRoutes& routes, TablesList tables);
 std::string write_paths(const fabric::Topology& topology, std::string_view from, std::string_view to,
-                        const std::vector<NamedTrace>& traces);
+                        const std::vector<NamedTrace>& traces, TablesList tables);
 std::string write_routes_diff(const control::FabricRoutes& before, const control::FabricRoutes& after,
                               const fabric::ForwardingDelta& delta);
 

@@ -90,7 +90,7 @@ std::string write_job_caps(const ClusterState& state, const Job& job) {
     item["queuePair"] = has_most ? Out{{"rateLimitKbps", guarantee.most.value() * 1000},
                                        {"set", "ibv_modify_qp_rate_limit, by the program that makes the queue pair"}}
                                  : Out(nullptr);
-    item["tc"] = is_ethernet ? shaping(state, job, device, t.rate(t.link(port))) : Out::array();
+    item["tc"] = is_ethernet ? shaping(state, job, device, state.view.rate(t.link(port))) : Out::array();
     item["enforcement"] = enforcement_json(cap);
     ports_of_host[t.host(hca)].push_back(std::move(item));
   }

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "fabric/base/text/time_text.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/fabric.h"
 #include "services/rest/json/job_value.h"
+#include "services/rest/json/link_value.h"
 #include "services/rest/json/routing_value.h"
+#include "services/rest/json/tables_value.h"
 
 namespace railweave::api {
 namespace {
@@ -16,7 +19,7 @@ namespace {
 using control::SubnetStatus;
 
 constexpr std::size_t kDifferencesShown = 100;  // of a subnet; a discovery's result has all that are known
-constexpr std::size_t kIsolatedShown = 100;
+constexpr std::size_t kIsolatedShown = 100, kFlappingShown = 100;
 constexpr std::size_t kMaxModeReasonBytes = 500;
 
 Out digest_or_null(const std::optional<std::uint64_t>& digest) {
@@ -56,10 +59,22 @@ Out qos_json(const std::optional<control::QosStatus>& qos) {
           {"partitions", qos->partitions},
           {"portsProgrammed", qos->ports_programmed},
           {"portsPending", qos->ports_pending},
+          {"portsChanged", qos->ports_changed},
           {"byOpensm", qos->by_opensm},
           {"ingressFilter", qos->is_filtered},
           {"filesWrittenAt", time_or_null(qos->files_written_us)},
           {"problem", qos->problem}};
+}
+
+Out keys_json(const std::optional<control::KeysStatus>& keys) {
+  if (!keys) return nullptr;
+  return {{"generation", keys->generation},
+          {"ports", keys->ports},
+          {"held", keys->held},
+          {"locked", keys->locked},
+          {"without", keys->without},
+          {"silent", keys->silent},
+          {"seenAt", time_or_null(keys->seen_us)}};
 }
 
 Out walk_json(const control::Walk& walk) {
@@ -70,23 +85,50 @@ Out walk_json(const control::Walk& walk) {
           {"lostPairs", walk.lost_pairs}};
 }
 
-Out live_json(const SubnetStatus& status) {
-  Out isolated = Out::array();
-  for (const auto& device : status.isolated) {
-    if (isolated.size() == kIsolatedShown) break;
-    isolated.push_back({{"guid", to_string(device.guid)},
-                        {"name", device.name},
-                        {"reason", device.reason},
-                        {"since", time_text(device.since_us)}});
+Out flapping_links_json(const SubnetStatus& status) {
+  Out list = Out::array();
+  if (status.sights == nullptr) return list;
+  const auto& topology = *status.sights->topology;
+  for (const auto& one : status.sights->flapping) {
+    if (list.size() == kFlappingShown) break;
+    list.push_back({{"link", topology.link_text(one.link)},
+                    {"name", link_name(topology, one.link)},
+                    {"up", one.is_up},
+                    {"held", one.is_held},
+                    {"flaps", one.flaps},
+                    {"since", time_text(one.since_us)},
+                    {"until", time_text(one.until_us)},
+                    {"usedFor", one.why_used ? Out(railweave::to_text(*one.why_used)) : Out(nullptr)}});
   }
+  return list;
+}
+
+Out devices_json(const std::vector<control::IsolatedDevice>& devices) {
+  Out list = Out::array();
+  for (const auto& device : devices) {
+    if (list.size() == kIsolatedShown) break;
+    list.push_back({{"guid", to_string(device.guid)},
+                    {"name", device.name},
+                    {"reason", device.reason},
+                    {"since", time_text(device.since_us)}});
+  }
+  return list;
+}
+
+Out live_json(const SubnetStatus& status) {
+  const auto links = status.links_now();
   return {{"phase", control::to_string(status.phase)},
           {"problem", status.problem},
           {"port", status.port},
           {"switches", status.switches},
           {"adapters", status.adapters},
-          {"linksUp", status.links_up},
-          {"linksDown", status.links_down},
-          {"linksDamped", status.links_damped},
+          {"linksUp", links.up},
+          {"linksDown", links.down},
+          {"linksDamped", links.damped},
+          {"linksUnknown", links.unknown},
+          {"flapping", flapping_links_json(status)},
+          {"pairsLostByHeld", status.sights == nullptr ? 0 : status.sights->pairs_lost_by_held},
+          {"unseen", status.is_unseen()},
           {"discoveredAt", time_or_null(status.discovery.at_us)},
           {"discoveryTookUs", status.discovery.took_us},
           {"discoveryMads", status.discovery.mads},
@@ -97,13 +139,17 @@ Out live_json(const SubnetStatus& status) {
             {"appliedDigest", digest_or_null(status.applied_digest)},
             {"readBackAt", time_or_null(status.read_back_us)}}},
           {"walk", walk_json(status.discovery.walk)},
-          {"isolated", std::move(isolated)},
+          {"isolated", devices_json(status.isolated)},
           {"isolatedCount", status.isolated.size()},
+          {"countersUnread", devices_json(status.discovery.counters_unread)},
+          {"countersUnreadCount", status.discovery.counters_unread.size()},
           {"differences", differences_json(status, kDifferencesShown)},
           {"differenceCount", status.difference_count},
+          {"changes", status.discovery.changes == nullptr ? 0 : status.discovery.changes->items.size()},
           {"repairs", repairs_json(status)},
           {"repairsTotal", status.repairs_total},
-          {"qos", qos_json(status.qos)}};
+          {"qos", qos_json(status.qos)},
+          {"managementKeys", keys_json(status.discovery.keys)}};
 }
 
 Out mode_json(const control::ClusterState& state, const std::string& subnet) {
@@ -156,6 +202,9 @@ std::string write_subnet(const control::ClusterState& state, const ShownSubnet& 
   value.update(mode_json(state, subnet.name));
   value["routing"] = spread_json(state, subnet.name);
   value["live"] = subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live);
+  control::TablesUsed tables = control::tables_used(subnet.name, state.tables(subnet.name));
+  if (subnet.live != nullptr) tables.seen_us = subnet.live->tables_seen.oldest_us;
+  value["tables"] = tables.is_live ? tables_json(std::span(&tables, 1)).front() : Out(nullptr);
   return dump(value);
 }
 
@@ -166,6 +215,21 @@ Result<ModeRequest> read_mode_request(std::string_view body) {
 Result<SpreadRequest> read_spread_request(std::string_view body) {
   return read_setting<SpreadRequest>(body, "spread", &SpreadRequest::spread, "packets are not spread ",
                                      "single, lmc or adaptive");
+}
+
+Result<std::string> read_rotation_request(std::string_view body) {
+  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
+  if (!value) return std::unexpected(value.error());
+  std::string reason;
+  ObjectReader reader(*value, "");
+  reader.read("reason", reason);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  if (auto checked = check_reason(reason); !checked) return std::unexpected(checked.error());
+  return reason;
+}
+
+std::string write_rotation(const control::ClusterState& state, const std::string& subnet) {
+  return dump(Out{{"subnet", subnet}, {"generation", state.key_generation(subnet)}});
 }
 
 std::string write_spread(const control::ClusterState& state, const std::string& subnet) {
@@ -179,6 +243,49 @@ std::string write_mode(std::string_view subnet, const control::SubnetPolicy& pol
                   {"mode", control::to_string(policy.mode)},
                   {"reason", policy.reason},
                   {"version", policy.version}});
+}
+
+namespace {
+
+Out changes_json(const std::vector<control::FoundChange>& changes) {
+  Out items = Out::array();
+  for (const auto& change : changes) {
+    items.push_back({{"id", change.id},
+                     {"kind", control::to_string(change.kind)},
+                     {"subjectKind", change.subject_kind},
+                     {"subject", change.subject_id},
+                     {"describedAlike", change.is_described_alike},
+                     {"text", change.text}});
+  }
+  return items;
+}
+
+}  // namespace
+
+std::string write_found_changes(const control::ClusterState& state, const std::string& subnet,
+                                const control::FoundChanges* changes) {
+  return dump(Out{{"subnet", subnet},
+                  {"items", changes == nullptr ? Out::array() : changes_json(changes->items)},
+                  {"version", state.accepted.version},
+                  {"seq", state.seq}});
+}
+
+Result<std::vector<std::string>> read_accepted_changes(std::string_view body) {
+  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
+  if (!value) return std::unexpected(value.error());
+  std::vector<std::string> ids;
+  ObjectReader reader(*value, "");
+  reader.read("changes", ids, control::SubnetStatus::kMaxDifferences);
+  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
+  return ids;
+}
+
+std::string write_accepted_changes(const control::ClusterState& state, const std::string& subnet,
+                                   const std::vector<control::FoundChange>& changes) {
+  return dump(Out{{"subnet", subnet},
+                  {"accepted", changes_json(changes)},
+                  {"version", state.accepted.version},
+                  {"seq", state.seq}});
 }
 
 // Observers write nothing: there it means that what another subnet manager wrote is what is wanted.

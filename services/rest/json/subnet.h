@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fabric/base/error.h"
 #include "services/control/live/status/subnet_status.h"
@@ -31,8 +32,19 @@ struct SpreadRequest {
   std::string reason;
 };
 Result<SpreadRequest> read_spread_request(std::string_view body);
+// The reason.
+Result<std::string> read_rotation_request(std::string_view body);
+std::string write_rotation(const control::ClusterState& state, const std::string& subnet);
 std::string write_spread(const control::ClusterState& state, const std::string& subnet);
 std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy);
+
+// What was found otherwise than accepted, and could be accepted: {"subnet", "items", "version", "seq"}. Null: nothing.
+std::string write_found_changes(const control::ClusterState& state, const std::string& subnet,
+                                const control::FoundChanges* changes);
+// Ids of the changes to accept; none: all that there are.
+Result<std::vector<std::string>> read_accepted_changes(std::string_view body);
+std::string write_accepted_changes(const control::ClusterState& state, const std::string& subnet,
+                                   const std::vector<control::FoundChange>& changes);
 
 // All of it was seen, recently, and equals what is wanted.
 bool is_synced(const control::SubnetStatus& status);

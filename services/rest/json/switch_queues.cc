@@ -16,7 +16,8 @@ Out queue_json(const fabric::QosClasses& classes, const fabric::EthernetQueue& q
           {"dscp", queue.dscp},
           {"trafficClass", queue.traffic_class},
           {"priority", of.priority},
-          {"guaranteedMbps", queue.rate.value()}};
+          {"guaranteedMbps", queue.rate.value()},
+          {"lossless", queue.lossless}};
 }
 
 Out admitted_json(const fabric::Topology& t, const fabric::AdmittedMark& mark) {
@@ -34,14 +35,20 @@ std::string write_switch_queues(const control::ClusterState& state, const contro
   const auto plan = fabric::plan_ethernet(classes, book.ledger(), state.view, sw);
   Out ports = Out::array();
   for (const fabric::EthernetPort& port : plan.ports) {
-    Out queues = Out::array(), admitted = Out::array();
+    Out queues = Out::array(), arriving = Out::array(), admitted = Out::array();
     for (const auto& queue : port.queues) queues.push_back(queue_json(classes, queue));
+    for (const auto& lane : port.arriving) {
+      arriving.push_back({{"lane", lane.lane}, {"trafficClass", lane.traffic_class}, {"lossless", lane.lossless}});
+    }
     for (const auto& mark : port.admitted) admitted.push_back(admitted_json(t, mark));
     ports.push_back({{"port", t.number(port.port)},
                      {"peer", device_text(t, t.peer(port.port))},
                      {"facesHost", port.faces_host},
+                     {"inUse", port.in_use},
                      {"linkMbps", port.link.value()},
+                     {"cableMetres", port.cable_m > 0 ? Out(port.cable_m) : Out(nullptr)},
                      {"queues", std::move(queues)},
+                     {"arriving", std::move(arriving)},
                      {"admitted", std::move(admitted)}});
   }
   const auto lowest = fabric::lowest_class(classes);

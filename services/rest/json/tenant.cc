@@ -37,8 +37,8 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
   const auto wrong = [](std::string message, std::string where, std::string hint) {
     return fail(ErrorKind::invalid, "body.invalidField", std::move(message), std::move(where), std::move(hint));
   };
-  if (!(tenant->weight > 0 && tenant->weight <= 1e6)) {
-    return wrong("the weight of a fair share is above 0 and at most 1000000", "/weight", "the default is 1");
+  if (!(tenant->weight >= control::Tenant::kLeastWeight && tenant->weight <= control::Tenant::kMostWeight)) {
+    return wrong("the weight of a fair share is at least 0.000001 and at most 1000000", "/weight", "the default is 1");
   }
   if (tenant->repair_after_s > 86'400) {
     return wrong("repairs wait for at most a day", "/repairAfterSeconds", "the default is 30");
@@ -60,6 +60,7 @@ std::string write_tenant(const control::Tenant& tenant, std::uint64_t held_gpus)
   Out value{{"id", tenant.name}};
   value.update(to_json(tenant));
   value["repairAfterSeconds"] = tenant.repair_after_s;
+  value["maxPriority"] = tenant.max_priority;
   value["gpusHeld"] = held_gpus;
   value["version"] = tenant.version;
   return dump(value);

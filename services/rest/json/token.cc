@@ -1,5 +1,7 @@
 #include "services/rest/json/token.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -41,6 +43,11 @@ Result<AccessToken> read_token_request(std::string_view body) {
   const bool plain = !token.name.empty() && token.name.size() <= 63 &&
                      token.name.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@") == std::string::npos;
+  constexpr std::array kOwnActors = {"railweave", "railweaved", "fabric", "local", "root"};
+  if (std::ranges::find(kOwnActors, token.name) != kOwnActors.end() || token.name.starts_with("uid-")) {
+    reader.set_error("name", "'" + token.name + "' is what the service calls itself or its own machine's users",
+                     "give another name: changes are recorded under it");
+  }
   if (!plain)
     reader.set_error("name", "a token's owner cannot be called that", "1 to 63 letters, digits, '-', '_', '.' or '@'");
   if ((token.role == Role::member) == token.tenant.empty()) {

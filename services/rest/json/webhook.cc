@@ -46,6 +46,7 @@ Result<Webhook> read_webhook(const std::string& name, std::string_view body) {
   reader.require("url");
   reader.read("url", webhook.url);
   reader.read("types", webhook.types, Webhook::kMaxTypes);
+  reader.read("muted", webhook.muted);
   reader.read("tenant", webhook.tenant);
   std::optional<std::string> secret;
   reader.read_text("secret", secret);
@@ -73,6 +74,7 @@ std::string write_webhook(const Webhook& webhook) {
   return dump(Out{{"id", webhook.name},
                   {"url", webhook.url},
                   {"types", webhook.types},
+                  {"muted", webhook.muted},
                   {"tenant", webhook.tenant.empty() ? Out(nullptr) : Out(webhook.tenant)},
                   {"state", state_of(webhook)},
                   {"deliveredUpTo", webhook.cursor},

@@ -7,6 +7,7 @@
 #include "api/http/message/problem.h"
 #include "fabric/base/lower_case.h"
 #include "fabric/base/text/percent.h"
+#include "services/rest/access/client_address.h"
 #include "services/rest/access/on_behalf.h"
 
 namespace railweave::api {
@@ -52,6 +53,14 @@ Problem no_leader(const std::string& detail, std::string hint) {
   return problem;
 }
 
+// One that hangs, or was cut off, may answer for as long as nothing ends the connection.
+Problem leader_gone(const std::string& url) {
+  Problem problem = no_leader("the leader, " + url + ", was succeeded before it answered: the outcome is unknown",
+                              "repeat the request with the same Idempotency-Key");
+  problem.code = "service.leaderGone";
+  return problem;
+}
+
 Error cannot_vouch(const std::string& url, bool no_certificate) {
   return {ErrorKind::conflict,
           "service.notLeader",
@@ -77,6 +86,7 @@ ClientRequest as_sent(const Request& request, const std::string& by) {
   }
   sent.headers.set("X-Request-Id", request.id);
   sent.headers.set(kForwardedBy, by);
+  if (!request.remote_address.empty()) sent.headers.set(kForwardedFor, request.remote_address);
   if (request.caller != nullptr) {
     if (auto caller = on_behalf(*request.caller); !caller.empty()) sent.headers.set(kOnBehalf, std::move(caller));
   }
@@ -146,11 +156,13 @@ void Forwarder::answer(const std::string& url, const Responder& respond) {
     options.certificate_file = options_.certificate_file;
     options.key_file = options_.key_file;
     options.timeout = options_.timeout;
+    if (options_.leads) options.give_up = [this, url] { return !options_.leads(url); };
     connection = std::make_unique<Client>(std::move(*parsed), std::move(options));
   }
   auto answered = connection->request(as_sent(request, options_.name));
   if (!answered) {
     const bool sent = was_sent(answered.error());
+    if (sent && options_.leads && !options_.leads(url)) return void(respond(leader_gone(url)));
     return void(respond(no_leader(
         sent ? "the leader, " + url + ", does not answer: the outcome is unknown" : answered.error().message,
         sent ? "repeat the request with the same Idempotency-Key" : "try again: another leader is being found")));

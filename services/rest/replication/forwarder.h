@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +24,8 @@ struct ForwarderOptions {
   std::size_t threads = 16;
   std::size_t max_waiting = 256;               // requests; further ones are answered 429
   std::chrono::milliseconds timeout{120'000};  // for one answer
+  // Whether the replica at this URL leads, as far as is known here; unset: it does.
+  std::function<bool(const std::string& url)> leads;
 };
 
 class Forwarder {

@@ -1,6 +1,9 @@
 #include "services/control/live/cabling/cabling_follower.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "fabric/formats/native/native_json.h"
@@ -10,25 +13,14 @@ namespace railweave::control {
 namespace {
 
 constexpr std::int64_t kUsPerMs = 1000;
-constexpr std::size_t kMostExchangeAlarms = 64;  // further ones share one
-
-Result<fabric::TopologyPtr> recabled(const fabric::Topology& topology, const std::vector<fabric::Recabling>& cables) {
-  const fabric::ReadOptions options{.source = "topology as cabled"};
-  fabric::TopologyBuilder builder;
-  if (auto read = fabric::read_native_json(fabric::write_recabled_json(topology, cables), options, builder); !read) {
-    return std::unexpected(read.error());
-  }
-  auto built = std::move(builder).build();
-  if (!built) return std::unexpected(built.error());
-  return std::make_shared<const fabric::Topology>(std::move(*built));
-}
+constexpr std::size_t kMaxExchangeAlarms = 64;  // further ones share one
 
 }  // namespace
 
 Result<AcceptTopology> fabric_as_cabled(const AcceptedTopology& accepted, const std::vector<fabric::Recabling>& cables,
                                         const std::string& subnet) {
   const AcceptedTopology& intended = accepted.intended ? *accepted.intended : accepted;
-  auto topology = recabled(*accepted.topology, cables);
+  auto topology = fabric_changed(*accepted.topology, cables, {});
   if (!topology) return std::unexpected(topology.error());
   AcceptTopology command{.if_version = accepted.version};
   AcceptTopology::AsCabled as_cabled{.subnet = subnet, .exchanged = count_other_links(**topology, *intended.topology)};
@@ -56,13 +48,25 @@ bool CablingFollower::has_settled(std::int64_t now_us) const {
 
 bool CablingFollower::may_import(std::int64_t now_us) {
   while (!imported_us_.empty() && now_us - imported_us_.front() >= kWindowUs) imported_us_.pop_front();
-  return imported_us_.size() < kMostImports;
+  return imported_us_.size() < kMaxImports;
+}
+
+std::vector<FoundChange> CablingFollower::acceptable(const ClusterState& state) const {
+  std::vector<FoundChange> changes;
+  const FoundChangesPtr& seen = context_.status().discovery.changes;
+  if (context_.options.accept_replacements != AcceptReplacements::sameDescription || seen == nullptr ||
+      seen->version != state.accepted.version || state.accepted.intended) {
+    return changes;
+  }
+  std::ranges::copy_if(seen->items, std::back_inserter(changes), &FoundChange::is_described_alike);
+  return changes;
 }
 
 void CablingFollower::saw(const ClusterState& state, const SubnetLinks& links) {
   const std::int64_t now = context_.now();
   const fabric::Topology* const intended = state.accepted.intended ? state.accepted.intended->topology.get() : nullptr;
-  auto found = find_exchanged(links, intended, context_.driver(), !context_.options.use_swapped_cables);
+  Found found{find_exchanged(links, intended, context_.driver(), !context_.options.use_swapped_cables), {}};
+  if (found.cables.empty()) found.changes = acceptable(state);
   if (found != found_ || version_ != state.accepted.version) {
     found_ = std::move(found);
     version_ = state.accepted.version;
@@ -76,8 +80,9 @@ void CablingFollower::saw(const ClusterState& state, const SubnetLinks& links) {
   sightings_ = 0;  // a report that is lost is made again
   since_us_ = now;
   made_ = std::async(context_.options.audits,
-                     [accepted = state.accepted, cables = found_, subnet = context_.options.subnet] {
-                       return fabric_as_cabled(accepted, cables, subnet);
+                     [accepted = state.accepted, found = found_, subnet = context_.options.subnet] {
+                       return found.cables.empty() ? fabric_as_found(accepted, found.changes)
+                                                   : fabric_as_cabled(accepted, found.cables, subnet);
                      });
 }
 
@@ -85,6 +90,37 @@ void CablingFollower::report_made() {
   if (!made_.valid() || made_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
   auto made = made_.get();
   if (made) context_.with.report(std::move(*made));
+}
+
+void show_changes(const SubnetContext& context, const ClusterState& state, const SubnetLinks& links) {
+  SubnetStatus& status = context.status();
+  std::vector<FoundChange> found;
+  // They are looked for where a device or a cable is not as accepted.
+  if (status.difference_count > 0 && status.discovered != nullptr && state.accepted.topology == links.topology()) {
+    found = find_changes(links, context.driver(), *status.discovered, context.mode() == SubnetMode::direct);
+  }
+  std::vector<Alarm> exchanged, moved;
+  for (const FoundChange& change : found) {
+    auto& alarms = change.kind == FoundChange::Kind::movedHost ? moved : exchanged;
+    const std::string text = change.text + "; nothing is routed there until it is accepted: railweave subnets accept " +
+                             context.options.subnet + " " + change.id;
+    // Several adapters of one node share its alarm.
+    const auto same = std::ranges::find(alarms, change.subject_id, &Alarm::subject_id);
+    if (same != alarms.end()) {
+      same->text += "; " + text;
+    } else if (alarms.size() < kMaxExchangeAlarms) {
+      alarms.push_back({.subject_kind = change.subject_kind, .subject_id = change.subject_id, .text = text});
+    }
+  }
+  context.alarms().set("device.exchanged", std::move(exchanged));
+  context.alarms().set("host.moved", std::move(moved));
+  const bool is_news =
+      status.discovery.changes == nullptr
+          ? !found.empty()
+          : status.discovery.changes->items != found || status.discovery.changes->version != state.accepted.version;
+  if (is_news)
+    status.discovery.changes =
+        std::make_shared<const FoundChanges>(FoundChanges{state.accepted.version, std::move(found)});
 }
 
 void show_exchanges(const SubnetContext& context, const std::vector<Exchange>& exchanges) {
@@ -96,10 +132,10 @@ void show_exchanges(const SubnetContext& context, const std::vector<Exchange>& e
       if (status.differences.size() == SubnetStatus::kMaxDifferences) continue;
       status.differences.push_back({FabricDifference::Kind::exchanged_link, cable.link, cable.text});
     }
-    if (alarms.size() > kMostExchangeAlarms) continue;
+    if (alarms.size() > kMaxExchangeAlarms) continue;
     alarms.push_back({.subject_kind = "link", .subject_id = exchange.cables.front().link, .text = exchange.text});
   }
-  if (alarms.size() > kMostExchangeAlarms) {
+  if (alarms.size() > kMaxExchangeAlarms) {
     alarms.assign(1, {.subject_kind = "subnet",
                       .subject_id = context.options.subnet,
                       .text = std::to_string(exchanges.size()) + " groups of cables of " + context.name() +

@@ -124,7 +124,7 @@ class FoundCables {
       return peer && std::ranges::find(ports, peer) != ports.end() && intended_peer(peer) == port;
     });
     const bool some_found = std::ranges::any_of(ports, [this](PortId port) { return bool(found_peer(port)); });
-    // Of cables that were exchanged, one is back, and no other is where it is not intended to be.
+    // One of the exchanged cables is back, and no other is where it is not intended to be.
     const bool goes_back = some_found && is_back && is_intended_among_them;
     if (!goes_back && (only_back || !is_whole)) return;
     std::vector<LinkId> places;

@@ -1,6 +1,5 @@
 #include "services/control/live/connection/subnet_connection.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace railweave::control {
@@ -19,17 +18,14 @@ Result<void> SubnetConnection::open() {
   if (!driver) return std::unexpected(driver.error());
   driver_ = std::move(*driver);
   phase_ = Phase::opened;
-  retry_wait_us_ = 0;
+  backoff_.reset();
   return {};
 }
 
 void SubnetConnection::close() {
-  constexpr std::int64_t kUsPerMs = 1000;
   driver_.reset();
   phase_ = Phase::offline;
-  retry_wait_us_ =
-      std::clamp(retry_wait_us_ * 2, options_.retry_first.count() * kUsPerMs, options_.retry_most.count() * kUsPerMs);
-  retry_at_us_ = with_.monotonic_us() + retry_wait_us_;
+  retry_at_us_ = with_.monotonic_us() + backoff_.next().count();
 }
 
 }  // namespace railweave::control

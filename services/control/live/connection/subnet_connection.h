@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "fabric/base/backoff.h"
 #include "services/control/live/connection/subnet_options.h"
 
 namespace railweave::control {
@@ -17,7 +18,8 @@ class SubnetConnection {
     read,     // what is there was read and is followed
   };
 
-  SubnetConnection(const SubnetOptions& options, const SubnetSurroundings& with) : options_(options), with_(with) {}
+  SubnetConnection(const SubnetOptions& options, const SubnetSurroundings& with)
+      : with_(with), backoff_(options.retry_first, options.retry_most) {}
 
   [[nodiscard]] Phase phase() const { return phase_; }
   [[nodiscard]] bool is_open() const { return phase_ != Phase::offline; }
@@ -35,12 +37,12 @@ class SubnetConnection {
   void read_again() { phase_ = Phase::opened; }
 
  private:
-  const SubnetOptions& options_;
   const SubnetSurroundings& with_;
   Phase phase_ = Phase::offline;
   SubnetMode mode_ = SubnetMode::observe;
   std::unique_ptr<fabric::FabricDriver> driver_;
-  std::int64_t retry_at_us_ = 0, retry_wait_us_ = 0;
+  std::int64_t retry_at_us_ = 0;
+  Backoff backoff_;
 };
 
 }  // namespace railweave::control

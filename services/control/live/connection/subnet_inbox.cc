@@ -22,6 +22,16 @@ std::deque<SubnetInbox::Asked> SubnetInbox::take_asked() {
   return std::exchange(asked_, {});
 }
 
+void SubnetInbox::release(const std::string& link) {
+  const std::lock_guard lock(mutex_);
+  released_.insert(link);
+}
+
+std::set<std::string> SubnetInbox::take_released() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(released_, {});
+}
+
 void SubnetInbox::notice(const std::vector<Guid>& switches) {
   const std::lock_guard lock(mutex_);
   noticed_.insert(noticed_.end(), switches.begin(), switches.end());
@@ -38,6 +48,7 @@ void SubnetInbox::opensm_connected(Guid instance, bool connected) {
   connected ? (void)connected_.insert(instance) : (void)connected_.erase(instance);
   opensm_.is_connected = !connected_.empty();
   opensm_.may_differ = true;
+  if (!connected) opensm_.is_writing = false;
 }
 
 void SubnetInbox::opensm_wrote() {
@@ -52,8 +63,19 @@ void SubnetInbox::opensm_takes_ports(Guid instance, const std::string& why_not) 
   opensm_.no_ports = takers_.empty() ? why_not : std::string();
 }
 
+void SubnetInbox::opensm_writes() {
+  const std::lock_guard lock(mutex_);
+  opensm_.is_writing = true;
+}
+
+bool SubnetInbox::opensm_is_writing() const {
+  const std::lock_guard lock(mutex_);
+  return opensm_.is_writing;
+}
+
 void SubnetInbox::opensm_settled() {
   const std::lock_guard lock(mutex_);
+  opensm_.is_writing = false;
   opensm_.has_settled = opensm_.has_written = opensm_.may_differ = true;
   opensm_.refusal.clear();
 }
@@ -61,6 +83,7 @@ void SubnetInbox::opensm_settled() {
 void SubnetInbox::opensm_refused(const std::string& why) {
   const std::lock_guard lock(mutex_);
   opensm_.refusal = why;
+  opensm_.is_writing = false;
 }
 
 SubnetInbox::OpensmNews SubnetInbox::take_opensm_news() {

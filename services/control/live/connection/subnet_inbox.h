@@ -1,5 +1,5 @@
-// What other threads hand to the thread that steps a controller: requests of clients, switches whose links changed, and
-// the events of OpenSM's plugin. Thread-safe and bounded.
+// What other threads hand to the thread that steps a controller: requests of clients, links that they release, switches whose
+// links changed, and the events of OpenSM's plugin. Thread-safe and bounded.
 #pragma once
 
 #include <deque>
@@ -22,6 +22,7 @@ class SubnetInbox {
   };
   struct OpensmNews {
     bool is_connected = false;
+    bool is_writing = false;   // OpenSM writes forwarding tables, or is about to
     bool has_settled = false;  // since the last take_opensm_news()
     std::string refusal;       // "": none since OpenSM last settled
     bool has_written = false;  // tables of ports as it was told, since the last take_opensm_news()
@@ -35,11 +36,17 @@ class SubnetInbox {
   [[nodiscard]] bool ask(LiveFabric::Request request, LiveFabric::Completion& done);
   [[nodiscard]] std::deque<Asked> take_asked();
 
+  // Links whose flaps are to be forgotten, by id.
+  void release(const std::string& link);
+  [[nodiscard]] std::set<std::string> take_released();
+
   // An unknown GUID among them: too many to name, sweep.
   void notice(const std::vector<Guid>& switches);
   [[nodiscard]] std::vector<Guid> take_noticed();
 
   void opensm_connected(Guid instance, bool connected);
+  void opensm_writes();
+  [[nodiscard]] bool opensm_is_writing() const;
   void opensm_settled();
   void opensm_refused(const std::string& why);
   void opensm_wrote();
@@ -51,6 +58,7 @@ class SubnetInbox {
   mutable std::mutex mutex_;  // guards all below
   std::deque<Asked> asked_;
   std::vector<Guid> noticed_;
+  std::set<std::string> released_;  // of links that flap: no more than there are
   OpensmNews opensm_;
   std::set<Guid> connected_, takers_;  // of OpenSMs, by the ports that they are bound to
 };

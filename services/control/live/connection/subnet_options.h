@@ -8,11 +8,13 @@
 #include <memory>
 #include <string>
 
+#include "fabric/base/log/log.h"
 #include "fabric/capacity/ledger.h"
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/health/counter_archive.h"
 #include "fabric/health/link_damping.h"
 #include "services/control/events/command.h"
+#include "services/control/live/connection/accept_replacements.h"
 #include "services/control/live/connection/ingress_filtering.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/routing_cache.h"
@@ -22,14 +24,18 @@ namespace railweave::control {
 struct SubnetOptions {
   using Milliseconds = std::chrono::milliseconds;
   std::string subnet;
-  std::string port;                  // of this machine, through which the subnet is reached; for people
-  Milliseconds sweep_every{10'000};  // the light sweep that catches lost traps
-  Milliseconds look_every{60'000};   // at every switch as it is: tables, in case another program wrote them, and ports
-  Milliseconds check_ports_every{600'000};  // tables of ports, for the same reason
-  Milliseconds counters_every{10'000};      // of every port, as fast as the driver's limit allows
-  fabric::health::ArchiveOptions archive;   // of what was read
-  bool use_swapped_cables = true;           // else they are only reported
+  std::string port;                     // of this machine, through which the subnet is reached; for people
+  Milliseconds sweep_every{10'000};     // the light sweep that catches lost traps
+  Milliseconds look_every{60'000};      // at every switch and port as it is: tables, in case another program wrote them
+  Milliseconds counters_every{10'000};  // of every port, as fast as the driver's limit allows
+  fabric::health::ArchiveOptions archive;  // of what was read
+  bool use_swapped_cables = true;          // else they are only reported
+  AcceptReplacements accept_replacements = AcceptReplacements::never;
   IngressFiltering ingress = IngressFiltering::isolation;
+  // In direct mode routes are spread again over the links that are left, once nothing has changed for so long.
+  bool rebalance = false;
+  Milliseconds rebalance_after{10'000};
+  bool has_key = false;  // the driver has a secret: in direct mode ports get management keys
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, to handle those that follow with it
   Milliseconds coalesce_most{20};
@@ -50,14 +56,20 @@ struct SubnetSurroundings {
   std::function<std::int64_t()> monotonic_us, unix_us;
   std::function<void(decltype(Command::body))> report;  // to the control loop; must not block
   using RoutesOf = std::function<Result<FabricRoutesPtr>(const ClusterState&)>;
-  RoutesOf routes;
+  RoutesOf routes;       // those that Railweave wants
   RoutesOf host_routes;  // for opensm mode: OpenSM has its own routes to switches' LIDs
+  // Routes that states will ask for soon. Not set: nowhere.
+  std::function<void(FabricRoutesPtr)> keep_routes{};
   // What guarantees reserve of every link of the state, for the stepping thread only; valid until the next call. Not
   // set: ports are weighed by the classes' shares.
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved{};
   // The subnet's mode at this moment, while a round still has an older state: once it is another one, nothing more is
   // written. `observe` also where another process may have taken over. Not set: that of the round.
   std::function<SubnetMode()> mode_now{};
+  // Where tables that are not the wanted ones become readable for others, under the name of this process. Not set: nowhere.
+  std::function<void(SeenTablesPtr)> publish_tables{};
+  std::string reader{};
+  log::Log log{};
 };
 
 }  // namespace railweave::control

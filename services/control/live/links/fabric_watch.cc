@@ -10,6 +10,20 @@ using namespace fabric;  // NOLINT: this file is about its types
 
 constexpr std::int64_t kUsPerMs = 1000;
 
+std::string_view text_of(Observation::Kind kind) {
+  switch (kind) {
+    case Observation::Kind::linkStateChange:
+      return "a link's state changed";
+    case Observation::Kind::capabilityChange:
+      return "capabilities changed";
+    case Observation::Kind::lost:
+      return "reports may have been lost";
+    case Observation::Kind::wrongKey:
+      return "a wrong management key";
+  }
+  return "?";
+}
+
 }  // namespace
 
 Result<FabricWatch::Finding> FabricWatch::discover() {
@@ -21,15 +35,23 @@ Result<FabricWatch::Finding> FabricWatch::discover() {
   status.discovery.took_us = context_.now() - start;
   status.discovery.mads = found->asked;
   swept_at_us_ = context_.now();
+  context_.log().debug("discovered in {} us, {} datagrams, {} silent", status.discovery.took_us, found->asked,
+                       found->silent.size());
   return Finding{
       .sweep = {.changed = true, .asked = found->asked, .silent = std::move(found->silent), .blind = found->blind},
       .cause = {.text = "first discovery", .start_us = start},
       .is_whole = true};
 }
 
-void FabricWatch::Reports::add(const std::vector<Observation>& observations) {
+void FabricWatch::add(Reports& reports, const std::vector<Observation>& observations) {
   for (const auto& observation : observations) {
-    is_incomplete = is_incomplete || observation.kind != Observation::Kind::linkStateChange;
+    context_.log().debug("trap: {} of {}", text_of(observation.kind), to_string(observation.device));
+    if (observation.kind == Observation::Kind::wrongKey) {
+      wrong_keys_.push_back(observation);
+      continue;
+    }
+    reports.is_incomplete = reports.is_incomplete || observation.kind != Observation::Kind::linkStateChange;
+    auto& devices = reports.devices;
     if (std::ranges::find(devices, observation.device) == devices.end()) devices.push_back(observation.device);
   }
 }
@@ -41,7 +63,7 @@ Result<void> FabricWatch::collect(Reports& reports, std::int64_t start_us) {
     const auto more = context_.driver().observe(context_.options.coalesce);
     if (!more) return std::unexpected(more.error());
     if (more->empty()) break;
-    reports.add(*more);
+    add(reports, *more);
   }
   return {};
 }
@@ -51,7 +73,7 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::mil
   const auto observed = context_.driver().observe(reports.devices.empty() ? wait : std::chrono::milliseconds(0));
   if (!observed) return std::unexpected(observed.error());
   RepairCause cause{.text = "links changed", .start_us = context_.now()};
-  reports.add(*observed);
+  add(reports, *observed);
   if (reports.devices.empty() && !reports.is_incomplete) {
     const auto every = is_blind_ ? context_.options.retry_first : context_.options.sweep_every;
     if (!distrusts_ && cause.start_us - swept_at_us_ < every.count() * kUsPerMs) return std::nullopt;
@@ -64,7 +86,11 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::mil
   if (!reports.is_incomplete && all_are_named) {
     auto rechecked = context_.driver().recheck(reports.devices);
     if (!rechecked) return std::unexpected(rechecked.error());
-    if (*rechecked) return Finding{.sweep = std::move(**rechecked), .cause = std::move(cause)};
+    if (*rechecked) {
+      context_.log().debug("asked the {} devices that reported again, {} datagrams", reports.devices.size(),
+                           (*rechecked)->asked);
+      return Finding{.sweep = std::move(**rechecked), .cause = std::move(cause)};
+    }
   }
   return sweep(std::move(cause));
 }
@@ -73,6 +99,8 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::sweep(RepairCause cause
   auto swept = context_.driver().sweep(std::exchange(distrusts_, false));
   if (!swept) return std::unexpected(swept.error());
   swept_at_us_ = context_.now();
+  context_.log().write(swept->changed ? log::Level::debug : log::Level::trace, "swept: {}, {} datagrams, {} silent",
+                       swept->changed ? "devices changed" : "as before", swept->asked, swept->silent.size());
   return Finding{.sweep = std::move(*swept), .cause = std::move(cause), .is_whole = true};
 }
 

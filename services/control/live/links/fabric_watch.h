@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "services/control/live/connection/subnet_inbox.h"
@@ -29,6 +30,8 @@ class FabricWatch {
   void note(const Finding& finding);
   // The next listen() reads everything again, whether anything is reported or not.
   void distrust() { distrusts_ = true; }
+  // What devices reported of datagrams with wrong management keys: no reason to read anything.
+  [[nodiscard]] std::vector<fabric::Observation> take_wrong_keys() { return std::exchange(wrong_keys_, {}); }
 
   [[nodiscard]] const std::set<Guid>& silent() const { return silent_; }  // did not answer the last sweep
   // Devices may have changed since the last discovery. Told once.
@@ -38,8 +41,8 @@ class FabricWatch {
   struct Reports {
     std::vector<Guid> devices;
     bool is_incomplete = false;  // some were lost, or say that devices changed
-    void add(const std::vector<fabric::Observation>& observations);
   };
+  void add(Reports& reports, const std::vector<fabric::Observation>& observations);
   Result<void> collect(Reports& reports, std::int64_t start_us);
   Result<std::optional<Finding>> sweep(RepairCause cause);
 
@@ -47,6 +50,7 @@ class FabricWatch {
   SubnetInbox& inbox_;
   std::int64_t swept_at_us_ = 0;
   std::set<Guid> silent_;
+  std::vector<fabric::Observation> wrong_keys_;
   bool rediscover_ = false, distrusts_ = false, is_blind_ = false;
 };
 

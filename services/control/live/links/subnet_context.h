@@ -6,6 +6,7 @@
 #include <string>
 
 #include "services/control/live/connection/subnet_connection.h"
+#include "services/control/live/connection/subnet_log.h"
 #include "services/control/live/links/link_jobs.h"
 #include "services/control/live/status/status_board.h"
 
@@ -17,6 +18,7 @@ struct SubnetContext {
   StatusBoard& board;
   SubnetConnection& connection;
   LinkJobs& jobs;
+  SubnetLog& rounds;
   // Another subnet manager is in charge, or the mode does not allow writing: nothing is written until it does.
   std::function<void(const Error&)> stop_writing;
 
@@ -27,6 +29,8 @@ struct SubnetContext {
   [[nodiscard]] bool writes() const { return connection.writes(); }
   // False: an operator has changed the mode since the round began, which therefore ends.
   [[nodiscard]] bool mode_holds() const { return !with.mode_now || with.mode_now() == mode(); }
+  // The log of the round under way.
+  [[nodiscard]] const log::Log& log() const { return rounds(); }
   [[nodiscard]] std::int64_t now() const { return with.monotonic_us(); }
   [[nodiscard]] std::string name() const { return "subnet " + options.subnet; }
 

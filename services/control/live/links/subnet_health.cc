@@ -71,7 +71,11 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
   std::vector<PortRef> asked;
   std::vector<const Watched*> watched_ports;
   for (const Watched& watched : slice) {
-    if (!driver.read_link(watched.ref.device, watched.ref.port).active) continue;
+    const LinkReading link = driver.read_link(watched.ref.device, watched.ref.port);
+    if (!link.active) continue;
+    const RateMbps accepted = topology_->rate(watched.link), seen = link.spec.rate;
+    const bool is_slower = seen.value() > 0 && (accepted.value() == 0 || seen < accepted);
+    history_.set_rate(watched.port, is_slower ? seen : accepted);  // load is a share of what the link carries
     if (const auto absent = absent_.find(watched.ref.device);
         absent != absent_.end() && now_us < absent->second.until_us) {
       continue;
@@ -90,6 +94,8 @@ Result<bool> SubnetHealth::poll(FabricDriver& driver, std::int64_t now_us, std::
         continue;
       }
       Absence& absence = absent_[watched_ports[i]->ref.device];
+      if (absence.since_us == 0) absence.since_us = now_us;
+      absence.reason = (*readings)[i].reason;
       if (now_us < absence.until_us) continue;  // another port of it
       absence.wait_us = std::clamp(absence.wait_us * 2, kFirstAbsenceUs, kLongestAbsenceUs);
       absence.until_us = now_us + absence.wait_us;
@@ -146,6 +152,15 @@ void SubnetHealth::archive_reading(std::uint32_t position, const health::PortRat
   });
   const std::lock_guard lock(mutex_);
   archive_.add(position, entry);
+}
+
+std::vector<SubnetHealth::Unread> SubnetHealth::unread(std::int64_t now_us, std::int64_t at_least_us) const {
+  std::vector<Unread> unread;
+  for (const auto& [device, absence] : absent_) {
+    const std::int64_t for_us = now_us - absence.since_us;
+    if (for_us >= at_least_us) unread.push_back({device, absence.reason, for_us});
+  }
+  return unread;
 }
 
 std::map<std::string, std::vector<Alarm>> SubnetHealth::alarms(

@@ -36,6 +36,14 @@ class SubnetHealth {
   [[nodiscard]] std::map<std::string, std::vector<Alarm>> alarms(
       const std::function<std::vector<std::string>(fabric::LinkId)>& jobs) const;
 
+  // Devices that are there and whose counters were not read for at least this long. By device.
+  struct Unread {
+    Guid device;
+    std::string reason;
+    std::int64_t for_us = 0;
+  };
+  [[nodiscard]] std::vector<Unread> unread(std::int64_t now_us, std::int64_t at_least_us) const;
+
   // See LiveFabric; thread-safe.
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology, fabric::PortId port) const;
   [[nodiscard]] std::optional<PastCounters> counters_at(const fabric::Topology& topology, fabric::PortId port,
@@ -67,7 +75,8 @@ class SubnetHealth {
   std::int64_t round_at_us_ = 0;
   // Devices that did not answer are polled with exponential backoff.
   struct Absence {
-    std::int64_t until_us = 0, wait_us = 0;
+    std::int64_t until_us = 0, wait_us = 0, since_us = 0;
+    std::string reason{};
   };
   std::map<Guid, Absence> absent_;
 

@@ -27,7 +27,7 @@ class SwitchPresences {
   }
   [[nodiscard]] bool is_gone(fabric::SwitchId sw) const { return of(sw) == SwitchPresence::gone; }
   [[nodiscard]] bool is_present(fabric::SwitchId sw) const { return of(sw) == SwitchPresence::present; }
-  // Of the subnet's switches: what cannot be reached, gone or silent.
+  // The subnet's switches that cannot be reached: gone or silent.
   [[nodiscard]] std::size_t unreached() const { return unreached_; }
 
  private:

@@ -11,7 +11,7 @@
 
 namespace railweave::control {
 
-// Of all placed jobs that have or had a guarantee; ascending by port.
+// The ports of all placed jobs that have or had a guarantee, in ascending order.
 std::vector<fabric::IngressUser> ingress_users(const ClusterState& state);
 
 // By lane: a job whose ranks may send with its service level although the lane is not theirs: they had it when they started, or

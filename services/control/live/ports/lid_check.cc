@@ -10,7 +10,7 @@ namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-constexpr std::size_t kMostLidAlarms = 64;
+constexpr std::size_t kMaxLidAlarms = 64;
 
 struct LidHolder {
   std::string name;
@@ -52,7 +52,7 @@ LidFindings check_lids(const SubnetContext& context, const SubnetLinks& links, c
   if (are_unique && !found.differ) return found;
   std::map<Lid, std::string> shared;
   const auto raise = [&](Lid lid, std::string text) {
-    if (found.alarms.size() == kMostLidAlarms) return;
+    if (found.alarms.size() == kMaxLidAlarms) return;
     found.alarms.push_back({.subject_kind = "lid",
                             .subject_id = context.options.subnet + "/" + std::to_string(lid),
                             .severity = AlarmSeverity::critical,

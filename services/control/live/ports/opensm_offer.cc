@@ -9,7 +9,7 @@
 namespace railweave::control {
 namespace {
 
-constexpr std::size_t kMostBytes = 64'000'000;
+constexpr std::size_t kMaxBytes = 64'000'000;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Result<std::vector<std::string>> offer_opensm_files(const fabric::OpenSmPolicy& 
   }
   std::vector<std::string> written;
   for (std::size_t i = 0; i < std::size(paths); ++i) {
-    const auto present = opensm::read_kept_file(paths[i], kMostBytes);
+    const auto present = opensm::read_kept_file(paths[i], kMaxBytes);
     if (!present) return std::unexpected(present.error());
     if (*present == *texts[i]) continue;
     if (auto done = opensm::write_kept_file(paths[i], *texts[i]); !done) return std::unexpected(done.error());

@@ -10,9 +10,9 @@ namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-constexpr std::size_t kMostPortAlarms = 64;
+constexpr std::size_t kMaxPortAlarms = 64;
 
-// Of the devices that are there.
+// Only devices that are there get one.
 std::vector<LidAssignment> lids_of(const RoutingScope& scope, const SubnetLinks& links, const FabricDriver& driver) {
   const Topology& t = *links.topology();
   std::vector<LidAssignment> lids;
@@ -40,7 +40,7 @@ Result<void> PortActivation::bring_up(const RoutingScope& scope) {
   context_.alarms().set_subnet("subnet.notWritable", AlarmSeverity::critical, "");
   phase_ = report->failed.empty() ? Phase::active : Phase::partial;
   std::vector<Alarm> alarms;
-  for (std::size_t i = 0; i < std::min(report->failed.size(), kMostPortAlarms); ++i) {
+  for (std::size_t i = 0; i < std::min(report->failed.size(), kMaxPortAlarms); ++i) {
     const std::string& text = report->failed[i];
     alarms.push_back({.subject_kind = "port", .subject_id = text.substr(0, text.find(':')), .text = "port " + text});
   }

@@ -1,5 +1,7 @@
 #include "services/control/live/ports/port_comparison.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,6 +48,28 @@ std::string arbitration_difference(const VlArbitration& wanted, const PortTables
   return {};
 }
 
+std::string limit_difference(const VlArbitration& wanted, const PortTablesReading& read) {
+  const auto has = read.tables.arbitration ? read.tables.arbitration->high_limit : std::nullopt;
+  if (!wanted.high_limit || has == wanted.high_limit) return {};
+  return "the limit of high priority is " + (has ? std::to_string(*has) : std::string("not there")) + ", not " +
+         std::to_string(*wanted.high_limit);
+}
+
+std::string pkey_text(std::uint16_t key) {
+  char text[8];
+  std::snprintf(text, sizeof text, "0x%04x", static_cast<unsigned>(key));
+  return text;
+}
+
+std::string pkey_difference(const std::vector<std::uint16_t>& wanted, const PortTablesReading& read) {
+  const std::vector<std::uint16_t> has = read.tables.pkeys.value_or(std::vector<std::uint16_t>());
+  for (std::size_t i = 0; i < std::max(has.size(), wanted.size()); ++i) {
+    const std::uint16_t is = i < has.size() ? has[i] : 0, other = i < wanted.size() ? wanted[i] : 0;
+    if (is != other) return "partition key " + std::to_string(i) + " is " + pkey_text(is) + ", not " + pkey_text(other);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<PortTablesReport> compare_ports(FabricDriver& driver, std::span<const PortTables> wanted) {
@@ -64,8 +88,12 @@ Result<PortTablesReport> compare_ports(FabricDriver& driver, std::span<const Por
       note_all(outcome, wanted[i], TableOutcome::silent, read.reason);
       continue;
     }
+    constexpr std::size_t kKeysInBlock = 32;
+    report.asked += 5 + read.lane_maps.size() + (read.tables.pkeys ? read.tables.pkeys->size() / kKeysInBlock : 0);
     if (wanted[i].sl_to_vl) note(TableKind::slToVl, map_difference(wanted[i], read));
     if (wanted[i].arbitration) note(TableKind::arbitrationLow, arbitration_difference(*wanted[i].arbitration, read));
+    if (wanted[i].arbitration) note(TableKind::highLimit, limit_difference(*wanted[i].arbitration, read));
+    if (wanted[i].pkeys) note(TableKind::pkeys, pkey_difference(*wanted[i].pkeys, read));
   }
   return report;
 }

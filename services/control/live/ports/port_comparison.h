@@ -7,8 +7,8 @@
 
 namespace railweave::control {
 
-// As FabricDriver::program_ports() reports it: `unchanged`, or `mismatch` with the first entry that differs. SL to VL and
-// arbitration; a high-priority table without weights makes its limit count for nothing.
+// As FabricDriver::program_ports() reports it: `unchanged`, or `mismatch` with the first entry that differs, of the tables
+// that are given. `asked` is about the number of datagrams.
 Result<fabric::PortTablesReport> compare_ports(fabric::FabricDriver& driver,
                                                std::span<const fabric::PortTables> wanted);
 

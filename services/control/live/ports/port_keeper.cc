@@ -12,9 +12,12 @@ using namespace fabric;  // NOLINT: this file is about its types
 
 // The longest time of a slice: a link that fails meanwhile is repaired that much later.
 constexpr std::int64_t kSliceUs = 5'000;
-constexpr std::size_t kMostAtOnce = 64;
+constexpr std::size_t kMaxAtOnce = 64;
 constexpr std::int64_t kFirstWaitUs = 30'000'000, kLongestWaitUs = 600'000'000;
-// Of ports that another program writes. They fail once they have waited as long as the last but one.
+// What another program has changed is looked at again this long after it was written.
+constexpr std::int64_t kConfirmUs = 5'000'000;
+constexpr std::int64_t kIdleUs = 100'000;  // between searches for ports to look at
+// The pauses between looks at ports that another program writes. They fail once they have waited as long as the last but one.
 constexpr std::int64_t kFirstReadWaitUs = 500'000, kLongestReadWaitUs = 16'000'000;
 
 // The input ports from which other service levels pass than before.
@@ -33,6 +36,12 @@ void PortKeeper::set_written(Entry& entry, bool is_written) {
   is_written ? ++written_ : --written_;
 }
 
+void PortKeeper::set_changed(Entry& entry, std::string what) {
+  if (entry.changed.empty() != what.empty()) what.empty() ? --changed_ : ++changed_;
+  if (entry.changed != what) ++revision_;
+  entry.changed = std::move(what);
+}
+
 void PortKeeper::put(std::uint32_t index) {
   Entry& entry = entries_[index];
   // Skips stages that the port has nothing for.
@@ -42,7 +51,8 @@ void PortKeeper::put(std::uint32_t index) {
   ++entry.ticket;
   if (entry.next == Stage::done) {
     entry.wait_us = 0;
-    return set_written(entry, true);
+    if (entry.changed.empty()) set_written(entry, true);  // else the next look decides
+    return;
   }
   due_[static_cast<std::size_t>(entry.next)].push_back({index, entry.ticket});
 }
@@ -64,6 +74,8 @@ void PortKeeper::want(std::vector<PortTables> ports) {
   for (auto& due : due_) due.clear();
   later_.clear();
   entries_.reserve(ports.size());
+  changed_ = 0;
+  next_look_ = 0;
   auto old = before.begin();
   for (PortTables& wanted : ports) {
     const auto index = static_cast<std::uint32_t>(entries_.size());
@@ -89,6 +101,9 @@ void PortKeeper::want(std::vector<PortTables> ports) {
         entry.changed_in_ports = old->changed_in_ports;
       }
       entry.wait_us = old->wait_us;
+      entry.keeps_high_limit = old->keeps_high_limit;
+      entry.looked_us = old->looked_us;
+      set_changed(entry, std::move(old->changed));
       if (stage == old->next && !old->failure.empty()) {  // other ports' changes do not shorten its wait
         entry.next = stage;
         entry.failure = std::move(old->failure);
@@ -115,10 +130,9 @@ void PortKeeper::forget_all() {
   for (std::uint32_t index = 0; index < entries_.size(); ++index) restart(index, Stage::sl_to_vl, false);
 }
 
-void PortKeeper::check_all() {
-  for (std::uint32_t index = 0; index < entries_.size(); ++index) {
-    if (entries_[index].is_written) restart(index, Stage::sl_to_vl, true);
-  }
+void PortKeeper::look_at_all() {
+  for (Entry& entry : entries_) entry.looked_us = 0;
+  next_look_us_ = 0;
 }
 
 void PortKeeper::try_again(std::int64_t now_us) {
@@ -204,6 +218,7 @@ Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
       continue;
     }
     const auto is_new = [](TableOutcome table) { return table == TableOutcome::applied; };
+    if (outcome.high_limit == TableOutcome::notKept) entry.keeps_high_limit = false;
     entry.differed = entry.differed || is_new(outcome.sl_to_vl) || is_new(outcome.arbitration) || is_new(outcome.pkeys);
     entry.next = static_cast<Stage>(static_cast<std::uint8_t>(stage) + 1);
     entry.changed_in_ports.reset();
@@ -212,8 +227,74 @@ Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
     if (entry.next == Stage::done && std::exchange(entry.differed, false)) ++since_.ports;
   }
   if (end - start > kSliceUs) slice_ = std::max<std::size_t>(1, slice_ / 2);
-  if (2 * (end - start) < kSliceUs) slice_ = std::min(kMostAtOnce, slice_ * 2);
+  if (2 * (end - start) < kSliceUs) slice_ = std::min(kMaxAtOnce, slice_ * 2);
   return {};
+}
+
+std::vector<std::uint32_t> PortKeeper::take_looks(FabricDriver& driver, std::int64_t now_us, std::int64_t every_us,
+                                                  const std::function<bool(Guid)>& is_silent) {
+  std::vector<std::uint32_t> looks;
+  for (std::size_t n = 0; n < entries_.size() && looks.size() < look_slice_; ++n) {
+    const auto index = static_cast<std::uint32_t>((next_look_ + n) % entries_.size());
+    Entry& entry = entries_[index];
+    const std::int64_t wait_us = entry.changed.empty() ? every_us : std::min(every_us, kConfirmUs);
+    if (entry.next != Stage::done || (entry.looked_us != 0 && now_us - entry.looked_us < wait_us)) continue;
+    const Guid device = entry.wanted.port.device;
+    if (!driver.is_present(device) || is_silent(device)) continue;  // sweeps say so
+    entry.looked_us = now_us;
+    looks.push_back(index);
+  }
+  if (!looks.empty()) next_look_ = looks.back() + 1;
+  return looks;
+}
+
+Result<bool> PortKeeper::look_some(FabricDriver& driver, const Clock& now_us, std::int64_t every_us,
+                                   const std::function<bool(Guid)>& is_silent) {
+  const std::int64_t start = now_us();
+  if (start < next_look_us_ || entries_.empty()) return false;
+  const auto looks = take_looks(driver, start, every_us, is_silent);
+  if (looks.empty()) {
+    next_look_us_ = start + kIdleUs;
+    return false;
+  }
+  std::vector<PortTables> tables;
+  for (const std::uint32_t index : looks) {
+    PortTables& one = tables.emplace_back(entries_[index].wanted);
+    if (one.arbitration && !entries_[index].keeps_high_limit) one.arbitration->high_limit.reset();
+  }
+  const auto report = compare_ports(driver, tables);
+  if (!report) return std::unexpected(report.error());
+  const std::uint64_t revision = revision_;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    Entry& entry = entries_[looks[i]];
+    const PortTablesOutcome& outcome = report->ports[i];
+    const auto is_any = [&](TableOutcome what) {
+      return outcome.sl_to_vl == what || outcome.arbitration == what || outcome.high_limit == what ||
+             outcome.pkeys == what;
+    };
+    if (is_any(TableOutcome::silent)) continue;  // it is looked at again
+    if (is_any(TableOutcome::mismatch)) {
+      set_changed(entry, outcome.reason);
+      restart(looks[i], Stage::sl_to_vl, false);
+    } else {
+      set_changed(entry, {});
+      set_written(entry, true);
+    }
+  }
+  const std::int64_t end = now_us();
+  if (end - start > kSliceUs) look_slice_ = std::max<std::size_t>(1, look_slice_ / 2);
+  if (2 * (end - start) < kSliceUs) look_slice_ = std::min(kMaxAtOnce, look_slice_ * 2);
+  next_look_us_ = start + static_cast<std::int64_t>(report->asked) * 1'000'000 / kMaxPerSecond;
+  return revision_ != revision;
+}
+
+std::vector<PortKeeper::Change> PortKeeper::changes() const {
+  std::vector<Change> changes;
+  if (changed_ == 0) return changes;
+  for (const Entry& entry : entries_) {
+    if (!entry.changed.empty()) changes.push_back({entry.wanted.port, entry.changed});
+  }
+  return changes;
 }
 
 PortKeeper::Failure PortKeeper::failure() const {
@@ -233,7 +314,9 @@ std::vector<PendingPort> PortKeeper::pending() const {
   std::vector<PendingPort> pending;
   if (written_ == entries_.size()) return pending;
   for (const Entry& entry : entries_) {
-    if (!entry.is_written) pending.push_back({entry.wanted.port.device, entry.wanted.port.port, entry.failure});
+    if (entry.is_written) continue;
+    const std::string& why = entry.failure.empty() ? entry.changed : entry.failure;
+    pending.push_back({entry.wanted.port.device, entry.wanted.port.port, why});
   }
   return pending;
 }

@@ -1,5 +1,6 @@
 // Keeps the tables of ports as wanted: knows which of them are written, and writes the others a few at a time, so that
-// a repair never waits for them. SL to VL of all ports comes before arbitration, and both before partition keys: when a
+// a repair never waits for them. Ports that are written are looked at again and again: what another program has changed is
+// written once more, and counts as written when the next look finds it. SL to VL of all ports comes before arbitration, and both before partition keys: when a
 // port joins a partition, the lanes for its traffic exist. Used by one thread.
 #pragma once
 
@@ -26,8 +27,8 @@ class PortKeeper {
   // The device may have lost its tables.
   void forget(Guid device);
   void forget_all();
-  // As forget_all(), but ports that were written count as written until they are found to differ.
-  void check_all();
+  // Ports that are written are looked at as soon as possible; they count as written until they are found to differ.
+  void look_at_all();
 
   // Another program writes the ports: they are read, again and again where they are not as wanted.
   void only_read(bool reads) { reads_ = reads; }
@@ -36,10 +37,25 @@ class PortKeeper {
 
   // Something can be written now.
   [[nodiscard]] bool is_due(std::int64_t now_us) const;
+  // Maps of service levels, which come first.
+  [[nodiscard]] bool are_maps_due() const { return !due_[static_cast<std::size_t>(Stage::sl_to_vl)].empty(); }
   // Writes the next few that differ from what the ports have, and reads them back. Devices that are not there or in
   // `silent` are retried later. Error: nothing can be written at all.
   Result<void> write_some(fabric::FabricDriver& driver, const Clock& now_us,
                           const std::function<bool(Guid)>& is_silent);
+
+  // Reads the next few ports that are written and were not looked at for `every_us`, at most kMaxPerSecond datagrams a second.
+  // True: what is known of ports differs from before. Error: nothing can be read.
+  static constexpr std::int64_t kMaxPerSecond = 20'000;
+  Result<bool> look_some(fabric::FabricDriver& driver, const Clock& now_us, std::int64_t every_us,
+                         const std::function<bool(Guid)>& is_silent);
+  // Ports whose tables another program has changed, and what differed; until a look has found them as wanted.
+  struct Change {
+    fabric::PortRef port;
+    std::string text;
+  };
+  [[nodiscard]] std::vector<Change> changes() const;
+  [[nodiscard]] std::size_t changed_ports() const { return changed_; }
 
   [[nodiscard]] std::size_t ports() const { return entries_.size(); }
   [[nodiscard]] std::size_t written_ports() const { return written_; }
@@ -66,9 +82,12 @@ class PortKeeper {
   struct Entry {
     fabric::PortTables wanted;
     Stage next = Stage::sl_to_vl;
-    // Of the map: nothing differs for packets from other input ports. None: it may for all.
+    // The input ports whose maps differ; none: all may.
     std::optional<std::vector<std::uint8_t>> changed_in_ports{};
     bool is_written = false, differed = false;
+    bool keeps_high_limit = true;  // else the device does not implement it
+    std::string changed{};         // by another program, and what; "": as far as is known nothing
+    std::int64_t looked_us = 0;
     std::uint32_t ticket = 0;  // of its place in a queue; places with other tickets are void
     std::int64_t wait_us = 0, retry_us = 0;
     std::string failure;
@@ -81,6 +100,9 @@ class PortKeeper {
   void put(std::uint32_t index);
   void postpone(std::uint32_t index, std::int64_t now_us, std::string reason);
   void set_written(Entry& entry, bool is_written);
+  void set_changed(Entry& entry, std::string what);
+  std::vector<std::uint32_t> take_looks(fabric::FabricDriver& driver, std::int64_t now_us, std::int64_t every_us,
+                                        const std::function<bool(Guid)>& is_silent);
   [[nodiscard]] bool is_current(Place place) const { return entries_[place.entry].ticket == place.ticket; }
   std::vector<std::uint32_t> take_slice(fabric::FabricDriver& driver, std::int64_t now_us,
                                         const std::function<bool(Guid)>& is_silent, Stage& stage);
@@ -88,7 +110,9 @@ class PortKeeper {
   std::vector<Entry> entries_;  // by port
   std::array<std::deque<Place>, 3> due_;
   std::multimap<std::int64_t, Place> later_;
-  std::size_t written_ = 0, slice_ = 4;
+  std::size_t written_ = 0, changed_ = 0, slice_ = 4;
+  std::size_t next_look_ = 0, look_slice_ = 4;
+  std::int64_t next_look_us_ = 0;
   bool reads_ = false;
   std::uint64_t revision_ = 0;
   Written since_;

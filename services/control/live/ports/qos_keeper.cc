@@ -11,7 +11,9 @@ namespace {
 using namespace fabric;  // NOLINT: this file is about its types
 
 constexpr std::int64_t kRepeatEveryUs = 10'000'000;  // what OpenSM is asked for again
-constexpr std::int64_t kShowEveryUs = 250'000;       // while ports are written
+constexpr std::size_t kMaxChangedAlarms = 64;
+constexpr std::int64_t kShowEveryUs = 250'000;  // while ports are written
+constexpr std::int64_t kOpenForUs = 250'000;    // at most, while routes wait
 
 }  // namespace
 
@@ -22,30 +24,55 @@ void QosKeeper::forget(const SubnetLinks::Cable& cable) {
 }
 
 void QosKeeper::plan(const ClusterState& state, const Routes& routes) {
-  if (seq_ != state.seq || routing_version_ != routes.version) plan_again(state, routes);
+  const bool is_same = seq_ == state.seq && routing_version_ == routes.version && are_applied_ == routes.are_applied;
+  if (!is_same) plan_again(state, routes);
   show_progress();
+}
+
+Result<void> QosKeeper::open_for(const ClusterState& state, const Routes& routes,
+                                 const std::function<bool(Guid)>& is_silent) {
+  if (context_.mode() != SubnetMode::direct || qos_.lanes().empty()) return {};
+  PortKeeper& ports = qos_.ports();
+  const std::int64_t start = context_.now();
+  qos_.open_for(basis_of(state, routes, {}));
+  are_applied_ = false;
+  while (ports.are_maps_due() && context_.now() - start < kOpenForUs) {
+    const auto done = ports.write_some(context_.driver(), [this] { return context_.now(); }, is_silent);
+    if (!done) return context_.not_written(done.error());
+  }
+  show();
+  return {};
+}
+
+SubnetQos::Basis QosKeeper::basis_of(const ClusterState& state, const Routes& routes,
+                                     const ReservedLoads& reserved) const {
+  return {.state = state,
+          .links = links_,
+          .routing_input = routes.input,
+          .routing = routes.routing,
+          .routing_version = routes.version,
+          .view = routes.view,
+          .are_applied = routes.are_applied,
+          .driver = context_.driver(),
+          .is_opensm = context_.mode() == SubnetMode::opensm,
+          .opensm_takes_ports = opensm_takes_ports_,
+          .filtering = context_.options.ingress,
+          .reserved = reserved};
 }
 
 void QosKeeper::plan_again(const ClusterState& state, const Routes& routes) {
   seq_ = state.seq;
   routing_version_ = routes.version;
+  are_applied_ = routes.are_applied;
   const bool is_opensm = context_.mode() == SubnetMode::opensm;
   ReservedLoads reserved;
   if (context_.with.reserved) {
     if (const auto loads = context_.with.reserved(state)) reserved = *loads;
   }
-  const SubnetQos::Basis basis{.state = state,
-                               .links = links_,
-                               .routing_input = routes.input,
-                               .routing = routes.routing,
-                               .routing_version = routes.version,
-                               .driver = context_.driver(),
-                               .is_opensm = is_opensm,
-                               .opensm_takes_ports = opensm_takes_ports_,
-                               .filtering = context_.options.ingress,
-                               .reserved = reserved};
+  const SubnetQos::Basis basis = basis_of(state, routes, reserved);
   const bool is_new = qos_.plan(basis);
   qos_.ports().only_read(is_opensm);
+  raise_changed();  // some may be wanted no more
   report_limits(state);
   if (!is_new) return;
   context_.alarms().set_subnet(
@@ -80,7 +107,7 @@ void QosKeeper::hear(const SubnetInbox::OpensmNews& news) {
   }
   if (!opensm_writes()) return;
   if (news.has_written) qos_.ports().try_again(context_.now());
-  if (news.may_differ) qos_.ports().check_all();
+  if (news.may_differ) qos_.ports().look_at_all();
 }
 
 void QosKeeper::report_limits(const ClusterState& state) const {
@@ -115,6 +142,37 @@ Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
   show();
   show_progress();
   return {};
+}
+
+Result<void> QosKeeper::look_some(const std::function<bool(Guid)>& is_silent) {
+  if (!qos_.is_asked() || is_due()) return {};
+  const auto has_news = qos_.ports().look_some(
+      context_.driver(), [this] { return context_.now(); }, context_.options.look_every.count() * 1000, is_silent);
+  if (!has_news) return std::unexpected(has_news.error());
+  if (!*has_news) return {};
+  if (opensm_writes() && qos_.ports().changed_ports() > 0 && context_.now() - repeated_us_ >= kRepeatEveryUs) {
+    ++opensm_repeat_;
+    repeated_us_ = context_.now();
+  }
+  raise_changed();
+  show();
+  show_progress();
+  return {};
+}
+
+void QosKeeper::raise_changed() {
+  std::vector<Alarm> alarms;
+  const char* then = context_.mode() == SubnetMode::direct
+                         ? "; another program has changed it, and it is written again"
+                         : "; another program has changed it, and OpenSM is asked to write it again";
+  for (const PortKeeper::Change& change : qos_.ports().changes()) {
+    if (alarms.size() == kMaxChangedAlarms) break;
+    alarms.push_back({.subject_kind = "port",
+                      .subject_id = to_string(change.port.device) + "/" + std::to_string(change.port.port),
+                      .severity = AlarmSeverity::critical,
+                      .text = name_of(change.port) + ": " + change.text + then});
+  }
+  context_.alarms().set("qos.changed", std::move(alarms));
 }
 
 // A list of all that is pending takes a pass over all ports, so while many are written it is made a few times a second.
@@ -152,15 +210,18 @@ void QosKeeper::report_written() {
 
 std::string QosKeeper::text_of(const PortKeeper::Failure& failure) const {
   if (failure.ports == 0) return {};
+  return std::to_string(failure.ports) + (failure.ports == 1 ? " port does" : " ports do") +
+         " not have the tables for classes and partitions, first " + name_of(failure.port) + ": " + failure.reason;
+}
+
+std::string QosKeeper::name_of(PortRef port) const {
   const Topology& t = *links_.topology();
-  const SwitchId sw = t.find_switch(failure.port.device);
-  const HcaId hca = sw ? HcaId() : t.find_hca(failure.port.device);
+  const SwitchId sw = t.find_switch(port.device);
+  const HcaId hca = sw ? HcaId() : t.find_hca(port.device);
   const std::string device = sw    ? std::string(t.name(sw))
                              : hca ? std::string(t.description(hca))
-                                   : to_string(failure.port.device);
-  return std::to_string(failure.ports) + (failure.ports == 1 ? " port does" : " ports do") +
-         " not have the tables for classes and partitions, first " + device + " port " +
-         std::to_string(failure.port.port) + ": " + failure.reason;
+                                   : to_string(port.device);
+  return device + " port " + std::to_string(port.port);
 }
 
 void QosKeeper::show() {
@@ -174,6 +235,7 @@ void QosKeeper::show() {
   if (is_known) {
     shown.ports_programmed = ports.written_ports();
     shown.ports_pending = ports.ports() - ports.written_ports();
+    shown.ports_changed = ports.changed_ports();
   }
   if (qos_.error()) {
     shown.problem = qos_.error()->text();

@@ -27,11 +27,19 @@ class QosKeeper {
     const fabric::RoutingInput& input;
     const fabric::Routing& routing;
     std::uint64_t version = 0;
+    const fabric::FabricView& view;  // with the links as they are
+    bool are_applied = false;        // switches hold them
   };
   // Plans again where the state or the routes are others than before.
   void plan(const ClusterState& state, const Routes& routes);
+  // Before switches get these routes: no packet of a running job's lane is dropped on them, as far as ports can be written in
+  // a fraction of a second. Error: the connection failed.
+  Result<void> open_for(const ClusterState& state, const Routes& routes, const std::function<bool(Guid)>& is_silent);
   // Writes for a few milliseconds; silent devices are written later. Error: the connection failed.
   Result<void> write_some(const std::function<bool(Guid)>& is_silent);
+
+  // Looks at ports that are written, a few at a time: what another program has changed raises an alarm and is written again.
+  Result<void> look_some(const std::function<bool(Guid)>& is_silent);
 
   // In opensm mode: what its plugin reports.
   void hear(const SubnetInbox::OpensmNews& news);
@@ -50,21 +58,25 @@ class QosKeeper {
   // Ports that came up: they may have lost their tables, and may be able to take others.
   void forget(const SubnetLinks::Cable& cable);
   void forget_all() { qos_.ports().forget_all(); }
-  void check_all() { qos_.ports().check_all(); }
 
  private:
   void offer(const SubnetQos::Basis& basis);
   void plan_opensm_ports();
   void report_written();
   void show();
+  void raise_changed();
+  [[nodiscard]] std::string name_of(fabric::PortRef port) const;
   void show_progress();
   void plan_again(const ClusterState& state, const Routes& routes);
+  [[nodiscard]] SubnetQos::Basis basis_of(const ClusterState& state, const Routes& routes,
+                                          const ReservedLoads& reserved) const;
   [[nodiscard]] std::string text_of(const PortKeeper::Failure& failure) const;
 
   const SubnetContext& context_;
   const SubnetLinks& links_;
   SubnetQos qos_;
   std::uint64_t seq_ = UINT64_MAX, routing_version_ = 0;  // of the state and the routes that the plan is for
+  bool are_applied_ = false;
   std::int64_t shown_us_ = 0;
   // What was shown of ports, and when.
   std::uint64_t progress_seq_ = UINT64_MAX, progress_revision_ = 0;

@@ -23,22 +23,33 @@ bool SubnetQos::is_by_port(const Basis& basis) {
   return !basis.is_opensm || (basis.opensm_takes_ports && basis.routing.lanes.used() <= 1);
 }
 
-// Of the port with the fewest: a lane must exist at every port of a route.
+// The lanes of the port with the fewest: a lane must exist at every port of a route.
 SubnetQos::Limits SubnetQos::limits_of(const Basis& basis) {
   Limits limits;
   const Topology& t = *basis.links.topology();
+  // The smaller MTU of the two ends of a link, as what is larger does not pass; 0: neither was read.
+  const auto mtu_of = [&](const SubnetLinks::Cable& cable) {
+    unsigned least = 0;
+    for (const auto& [device, number] : {std::pair(cable.a, cable.a_port), std::pair(cable.b, cable.b_port)}) {
+      const auto port =
+          device.known() ? basis.driver.read_limits({device, static_cast<std::uint8_t>(number)}) : std::nullopt;
+      if (!port || port->low_entries == 0) continue;
+      least = least == 0 ? port->mtu_bytes : std::min(least, port->mtu_bytes);
+    }
+    return least;
+  };
   const auto include = [&](PortRef ref) {
     const auto port = basis.driver.read_limits(ref);
     if (!port || port->low_entries == 0) return false;  // silent, or without a cable
     const unsigned lanes = is_by_port(basis) ? port->data_vls : port->possible_vls;
     limits.data_lanes = limits.data_lanes == 0 ? lanes : std::min(limits.data_lanes, lanes);
-    auto& [entries, mtu_bytes] = limits.arbitration;
+    std::size_t& entries = limits.arbitration.entries;
     entries = entries == 0 ? port->low_entries : std::min(entries, port->low_entries);
-    mtu_bytes = std::max(mtu_bytes, port->mtu_bytes);
     return port->full_default_pkey;
   };
   for (const SubnetLinks::Cable& cable : basis.links.cables()) {
     const bool b_is_switch = t.joins_switches(cable.link);
+    limits.arbitration.mtu_bytes = std::max(limits.arbitration.mtu_bytes, mtu_of(cable));
     (void)include({cable.a, static_cast<std::uint8_t>(cable.a_port)});
     if (!cable.b.known()) continue;
     const bool manages = include({cable.b, static_cast<std::uint8_t>(cable.b_port)});
@@ -63,11 +74,23 @@ InfinibandPlanInput SubnetQos::input_of(const Basis& basis) const {
           .owned_lanes = from_->owned_lanes,
           .users = from_->users,
           .shared_lanes = static_cast<std::uint16_t>(shared),
+          .passages = from_->passages,
+          .ports_first = !basis.is_opensm,  // OpenSM has written routes when it asks for the tables of ports
           .kept_levels = from_->earlier_levels,
           .data_lanes = from_->limits.data_lanes,
           .arbitration = from_->limits.arbitration,
           .tenants = from_->partitions.tenants,
           .limited_default = from_->partitions.limited};
+}
+
+// Until switches hold the routes, packets may be on those of before. Where nothing is filtered, nothing is closed.
+LanePassages SubnetQos::passages_on(const Basis& basis) {
+  const Walked now{basis.routing_version, basis.reserved.version, basis.are_applied};
+  if (walked_ == now && from_) return from_->passages;
+  walked_ = now;
+  LanePassages passages = lane_passages(*basis.reserved.ledger, basis.view, basis.routing.tables);
+  if (!basis.are_applied && from_) passages = join(passages, from_->passages);
+  return passages;
 }
 
 bool SubnetQos::plan(const Basis& basis) {
@@ -98,6 +121,11 @@ bool SubnetQos::plan(const Basis& basis) {
                   (basis.filtering == IngressFiltering::isolation && asks_isolation(state)))) {
     from.users = ingress_users(state);
   }
+  if (from.users && from.owned_lanes && from.has_reserved) {
+    from.passages = passages_on(basis);
+  } else {
+    walked_.reset();
+  }
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
   auto made = plan_infiniband(input_of(basis));
@@ -110,20 +138,52 @@ bool SubnetQos::plan(const Basis& basis) {
   }
   error_.reset();
   plan_ = std::move(*made);
-  lanes_.clear();
-  if (plan_.owned_lanes > 0) {
-    for (const ReservationPtr& one : basis.reserved.ledger->reservations()) {
-      if (!one->lane || *one->lane >= plan_.owned_lanes) continue;
-      const auto other = from_->other_senders.find(*one->lane);
-      lanes_.push_back({one->job, *one->lane, one->order,
-                        other == from_->other_senders.end() ? std::string() : to_string(other->second)});
-    }
-  }
+  ledger_ = basis.reserved.ledger != nullptr ? *basis.reserved.ledger : Ledger();
+  list_lanes(ledger_);
   if (basis.is_opensm) {
     for (PortTables& port : plan_.ports) port.pkeys.reset();  // OpenSM's, by its file of partitions
   }
   ports_.want(plan_.ports);
   return true;
+}
+
+void SubnetQos::list_lanes(const Ledger& ledger) {
+  lanes_.clear();
+  if (plan_.owned_lanes == 0) return;
+  std::map<std::string, std::string> others;  // by job
+  for (auto& [job, other] : jobs_met(ledger, from_->passages)) others.emplace(job, other);
+  const auto reservations = ledger.reservations();
+  for (const ReservationPtr& one : reservations) {
+    if (!one->lane || *one->lane >= plan_.owned_lanes) continue;
+    LaneInTables& shown = lanes_.emplace_back(LaneInTables{one->job, *one->lane, one->order});
+    const auto sender = from_->other_senders.find(*one->lane);
+    const auto other = others.find(one->job);
+    if (sender != from_->other_senders.end()) {
+      shown.other_sender = to_string(sender->second);
+    } else if (other != others.end()) {
+      shown.other_sender = other->second;
+    } else if (from_->is_opensm && !one->survives_link_failure) {
+      // Its lane is open to links on which no job has it, so that an owner of the same lane elsewhere may get in.
+      const auto same = std::ranges::find_if(
+          reservations, [&](const ReservationPtr& it) { return it->lane == one->lane && it->job != one->job; });
+      if (same != reservations.end()) shown.other_sender = (*same)->job;
+    }
+  }
+}
+
+void SubnetQos::open_for(const Basis& basis) {
+  if (!from_ || error_ || lanes_.empty() || !from_->users) return;
+  LanePassages passages = join(lane_passages(ledger_, basis.view, basis.routing.tables), from_->passages);
+  if (passages == from_->passages) return;
+  from_->passages = std::move(passages);
+  walked_.reset();
+  Basis of_plan = basis;
+  of_plan.reserved.ledger = &ledger_;
+  auto opened = plan_infiniband(input_of(of_plan));
+  if (!opened) return;
+  plan_ = std::move(*opened);
+  list_lanes(ledger_);
+  ports_.want(plan_.ports);
 }
 
 std::optional<PortLimits> SubnetQos::limits() const {

@@ -33,6 +33,8 @@ class SubnetQos {
     const fabric::RoutingInput& routing_input;
     const fabric::Routing& routing;
     std::uint64_t routing_version = 0;
+    const fabric::FabricView& view;  // of the routes
+    bool are_applied = false;        // switches hold them; else they may have those of before as well
     const fabric::FabricDriver& driver;
     bool is_opensm = false;  // one table for all ports; the number of lanes is set as planned, else it is as found
     bool opensm_takes_ports = false;  // its plugin: tables of each port after all, and the number of lanes is as found
@@ -41,6 +43,8 @@ class SubnetQos {
   };
   // Plans again where its input differs. True: there is another plan, or another reason why there is none.
   bool plan(const Basis& basis);
+  // Before switches get other routes, the basis's: wants ports to let packets of owners of lanes through on them as well.
+  void open_for(const Basis& basis);
 
   // OpenSM writes the tables of each port, as planned.
   [[nodiscard]] bool opensm_writes() const { return from_ && from_->is_opensm && from_->by_port && !error_; }
@@ -75,16 +79,27 @@ class SubnetQos {
     std::optional<std::vector<fabric::IngressUser>> users{};  // none: nothing is filtered
     std::map<std::uint8_t, JobId> other_senders{};
     std::uint16_t earlier_levels = 0;
+    fabric::LanePassages passages{};
     friend bool operator==(const From&, const From&) = default;
   };
   [[nodiscard]] static bool is_by_port(const Basis& basis);
   [[nodiscard]] static Limits limits_of(const Basis& basis);
   [[nodiscard]] fabric::InfinibandPlanInput input_of(const Basis& basis) const;
+  [[nodiscard]] fabric::LanePassages passages_on(const Basis& basis);
+  void list_lanes(const fabric::Ledger& ledger);
 
   bool asked_ = false;
   std::optional<Limits> limits_;
   std::optional<From> from_;
   std::optional<Error> error_;
+  // What passages were last worked out for.
+  struct Walked {
+    std::uint64_t routing_version = 0, reserved_version = 0;
+    bool are_applied = false;
+    friend bool operator==(const Walked&, const Walked&) = default;
+  };
+  std::optional<Walked> walked_;
+  fabric::Ledger ledger_;  // of the plan
   fabric::InfinibandPlan plan_;
   std::vector<LaneInTables> lanes_;
   PortKeeper ports_;

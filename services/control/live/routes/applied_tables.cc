@@ -15,7 +15,7 @@ void AppliedTables::isolate(fabric::SwitchId sw, const std::string& reason) {
 }
 
 void AppliedTables::take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted,
-                         std::int64_t now_us) {
+                         std::span<const fabric::Lid> lids, std::int64_t now_us) {
   for (const auto& reading : readings) {
     if (reading.answered) {
       unknown_.erase(reading.sw);
@@ -25,7 +25,7 @@ void AppliedTables::take(std::span<const fabric::TableReading> readings, const f
       isolate(reading.sw, "does not answer");
     }
   }
-  routing_ = with_readings(routing_ ? *routing_ : wanted, readings);
+  routing_ = with_readings(routing_ ? *routing_ : wanted, readings, lids);
 }
 
 }  // namespace railweave::control

@@ -31,7 +31,9 @@ class AppliedTables {
   void doubt(fabric::SwitchId sw) { unknown_.insert(sw); }
   void isolate(fabric::SwitchId sw, const std::string& reason);
   // wanted: what is assumed of switches that were not read yet.
-  void take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted, std::int64_t now_us);
+  // lids: as with_readings() has them.
+  void take(std::span<const fabric::TableReading> readings, const fabric::Routing& wanted,
+            std::span<const fabric::Lid> lids, std::int64_t now_us);
   // When the switch's tables were last read, monotonic; 0: never.
   [[nodiscard]] std::int64_t read_us(fabric::SwitchId sw) const {
     const auto found = read_us_.find(sw);

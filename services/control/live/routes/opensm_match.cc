@@ -1,5 +1,6 @@
 #include "services/control/live/routes/opensm_match.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -48,25 +49,59 @@ bool OpensmMatch::compare(const Routing& applied, const Routing& wanted) {
 
 void OpensmMatch::keep(std::vector<TableReading> readings) {
   for (TableReading& reading : readings) {
-    if (reading.answered) read_[reading.sw] = std::move(reading.ports);
+    if (!reading.answered || read_[reading.sw] == reading.ports) continue;
+    read_[reading.sw] = std::move(reading.ports);
+    ++version_;
   }
 }
 
-void OpensmMatch::restore_foreign_entries(ForwardingDelta& delta, const RoutingScope& scope) const {
+std::vector<TableReading> OpensmMatch::readings() const {
+  std::vector<TableReading> readings;
+  for (const auto& [sw, ports] : read_) readings.push_back({sw, true, ports});
+  return readings;
+}
+
+void OpensmMatch::guard(ForwardingDelta& delta, const RoutingScope& scope) const {
   std::vector<bool> ours;
   for (const DestinationId id : scope.destinations()) {
     const Lid lid = scope.lid(id);
     if (lid >= ours.size()) ours.resize(lid + std::size_t{1}, false);
     ours[lid] = true;
   }
+  std::erase_if(delta.blocks, [&](const LftBlock& block) { return !read_.contains(block.sw); });
+  std::map<std::pair<SwitchId, std::uint16_t>, std::array<std::uint16_t, kLidsPerBlock>> present;
   for (LftBlock& block : delta.blocks) {
-    const auto read = read_.find(block.sw);
-    if (read == read_.end()) continue;
+    const std::vector<std::uint16_t>& read = read_.at(block.sw);
+    const auto [has, is_new] = present.try_emplace({block.sw, block.number});
     for (std::size_t i = 0; i < kLidsPerBlock; ++i) {
       const std::size_t lid = block.number * kLidsPerBlock + i;
-      if ((lid >= ours.size() || !ours[lid]) && lid < read->second.size()) block.ports[i] = read->second[lid];
+      const std::uint16_t port = lid < read.size() ? read[lid] : kNoPort;
+      if (is_new) has->second[i] = port;
+      if (lid >= ours.size() || !ours[lid]) block.ports[i] = port;
     }
+    delta.expected.push_back(has->second);
+    has->second = block.ports;
   }
+}
+
+std::vector<TableReading> OpensmMatch::written(const ForwardingDelta& delta, const ProgramReport& report) {
+  ++version_;
+  std::map<SwitchId, bool> are_known;
+  for (std::size_t i = 0; i < delta.blocks.size(); ++i) {
+    bool& is_known = are_known.try_emplace(delta.blocks[i].sw, true).first->second;
+    is_known = is_known && report.blocks[i] == WriteOutcome::applied;
+  }
+  for (const LftBlock& block : delta.blocks) {
+    if (!are_known[block.sw]) continue;
+    std::vector<std::uint16_t>& ports = read_.at(block.sw);
+    const std::size_t first = block.number * kLidsPerBlock;
+    for (std::size_t i = 0; i < kLidsPerBlock && first + i < ports.size(); ++i) ports[first + i] = block.ports[i];
+  }
+  std::vector<TableReading> readings;
+  for (const auto& [sw, is_known] : are_known) {
+    if (is_known) readings.push_back({sw, true, read_.at(sw)});
+  }
+  return readings;
 }
 
 void OpensmMatch::raise_alarms(const SubnetInbox::OpensmNews& news) const {

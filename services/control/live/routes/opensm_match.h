@@ -23,8 +23,14 @@ class OpensmMatch {
   bool compare(const fabric::Routing& applied, const fabric::Routing& wanted);
   // Keeps the entries as read, for LIDs that we do not route.
   void keep(std::vector<fabric::TableReading> readings);
-  // Blocks hold LIDs that we do not route, switches' own among them: these entries stay as they were read.
-  void restore_foreign_entries(fabric::ForwardingDelta& delta, const fabric::RoutingScope& scope) const;
+  // What was read last, switch by switch; changes with version().
+  [[nodiscard]] std::vector<fabric::TableReading> readings() const;
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  // Blocks hold LIDs that we do not route, switches' own among them: these entries stay as they were read, and blocks that
+  // have others by now are not written. Blocks of switches that were not read are removed.
+  void guard(fabric::ForwardingDelta& delta, const fabric::RoutingScope& scope) const;
+  // What switches have after blocks were written, of those that took all of theirs.
+  std::vector<fabric::TableReading> written(const fabric::ForwardingDelta& delta, const fabric::ProgramReport& report);
   // "opensm.absent" and "opensm.refused".
   void raise_alarms(const SubnetInbox::OpensmNews& news) const;
 
@@ -34,6 +40,7 @@ class OpensmMatch {
   const SubnetContext& context_;
   const SubnetLinks& links_;
   bool matches_ = false;
+  std::uint64_t version_ = 0;
   std::map<fabric::SwitchId, std::vector<std::uint16_t>> read_;  // ports by LID
 };
 

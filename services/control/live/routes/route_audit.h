@@ -16,7 +16,7 @@ namespace railweave::control {
 // Why routes must not be programmed; "": they may be.
 std::string fault_of(const fabric::AuditReport& report);
 
-// Of these planes alone: what is known here of another subnet's switches says nothing about this one.
+// These planes alone are audited: what is known here of another subnet's switches says nothing about this one.
 fabric::AuditReport audit_of(const fabric::FabricView& view, const fabric::Routing& routing,
                              std::span<const fabric::PlaneId> planes, const fabric::AuditOptions& options);
 

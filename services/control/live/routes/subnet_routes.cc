@@ -7,6 +7,7 @@
 
 #include "services/control/live/routes/drain_progress.h"
 #include "services/control/live/routes/table_reading.h"
+#include "services/control/views/one_lane_routes.h"
 
 namespace railweave::control {
 namespace {
@@ -26,7 +27,11 @@ SubnetRoutes::SubnetRoutes(const SubnetContext& context, const SubnetLinks& link
       silent_(silent),
       wanted_(audits.wanted, carried.version),
       opensm_(context, links),
+      ahead_(context.options.sweep_every.count() * kUsPerMilli),
+      balance_(audits.balance),
+      opensm_rewrite_(carried.opensm_rewrite),
       probe_(context, links, audits.seen),
+      in_force_(context, links),
       read_back_at_us_(carried.read_back_at_us) {}
 
 Result<void> SubnetRoutes::bring_up_ports() {
@@ -43,17 +48,27 @@ Result<void> SubnetRoutes::choose_base(const ClusterState& state) {
     context_.status().phase = SubnetPhase::watching;
     return {};
   }
-  wanted_.set_base(std::move(*routes), links_.switches());
+  wanted_.set_base(*routes, links_.switches());
+  lanes_missing_ = 0;
+  if (context_.mode() == SubnetMode::direct) {
+    // Paths have no service levels without a subnet administration. Rather one lane than no routes.
+    auto single = on_one_lane(*routes, wanted_.planes());
+    if (single && *single != *routes) {
+      lanes_missing_ = (*routes)->routing.lanes.used();
+      wanted_.set_base(std::move(*single), links_.switches());
+    }
+  }
   if (!context_.writes()) return {};
   return bring_up_ports();
 }
 
-// Drains as the state has them, links as observed: the state may not have them yet.
+// Drains as the state has them, links and their rates as observed: the state may not have them yet.
 FabricView SubnetRoutes::view_of(const ClusterState& state) const {
   FabricView view = state.view;
   for (std::size_t i = 0; i < observed_.states().size(); ++i) {
     const LinkId link = links_.cables()[i].link;
     if (view.state(link) != observed_.states()[i]) view.set_state(link, observed_.states()[i]);
+    if (view.rate_seen(link) != observed_.rates().of(i)) view.set_rate_seen(link, observed_.rates().of(i));
   }
   return view;
 }
@@ -71,16 +86,24 @@ Result<void> SubnetRoutes::bring_to_wanted(const ClusterState& state, const Repa
       return {};
     }
   }
-  const auto update = wanted_.compute(view_of(state), state.view_version, context_.now());
+  const FabricView view = view_of(state);
+  // Other routes on the same fabric can wait, and are written in steps; whatever else has changed cannot.
+  const bool is_other_basis = wanted_.exist() && applied_.are_known() && !view.is_based_alike(wanted_.view());
+  const auto update = wanted_.compute(view, state.view_version, context_.now());
+  if (update && !update->is_same)
+    steps_.are_under_way = is_other_basis && context_.options.rebalance && context_.mode() == SubnetMode::direct;
   context_.alarms().set_subnet("routes.impossible", AlarmSeverity::critical,
                                update ? "" : "no routes for " + context_.name() + ": " + update.error().text());
   if (!update) {
+    context_.log().error("no routes: {}", update.error().text());
     context_.status().problem = update.error().text();
   } else {
+    context_.log().debug("routes: {} by {} in {} us ({})", update->is_same ? "the same" : "others",
+                         wanted_.routing().engine, context_.now() - start, cause.text);
     show_wanted(*update);
     if (!context_.writes()) {
       report_drains(state);
-    } else if (ports_.is_done()) {
+    } else if (ports_.is_done() && !steps_.are_under_way) {
       if (auto done = program(state, cause, context_.now() - start); !done) return done;
     }
   }
@@ -97,14 +120,19 @@ std::optional<ClearedRoutes> SubnetRoutes::cleared() const {
 bool SubnetRoutes::have_work() const {
   if (!wanted_.exist() || !links_.found()) return true;
   for (std::size_t i = 0; i < observed_.states().size(); ++i) {
-    if (wanted_.view().state(links_.cables()[i].link) != observed_.states()[i]) return true;
+    const LinkId link = links_.cables()[i].link;
+    if (wanted_.view().state(link) != observed_.states()[i]) return true;
+    if (wanted_.view().rate_seen(link) != observed_.rates().of(i)) return true;
   }
   return context_.writes() && are_cleared() && (differs_from_wanted() || !unknown_present().empty());
 }
 
 bool SubnetRoutes::differs_from_wanted() const {
   if (!applied_.are_known()) return true;
-  if (context_.mode() == SubnetMode::opensm && !opensm_.matches()) return false;
+  if (context_.mode() == SubnetMode::opensm) {
+    if (!opensm_.matches()) return false;
+    if (ahead_.is_begun(wanted_.version())) return ahead_.is_rest_due(wanted_.version(), context_.now());
+  }
   return !same_tables(applied_.routing().tables, wanted_.routing().tables);
 }
 
@@ -119,10 +147,18 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
       update.is_verified ? "" : "the new routes do not pass the audit and are not programmed: " + wanted_.fault();
   context_.alarms().set_subnet("routes.unsound", AlarmSeverity::critical,
                                update.is_verified || !writes ? "" : context_.name() + ": " + refusal);
+  if (!update.is_same) {
+    context_.log().write(update.is_verified ? log::Level::debug : log::Level::error, "audit: {}",
+                         update.is_verified ? "passed" : wanted_.fault());
+  }
   if (!update.is_verified && writes) {
     status.problem = refusal;
     return;
   }
+  const auto other_levels = std::ranges::find(routing.findings, "levelsChanged", &Finding::code);
+  context_.alarms().set_subnet(
+      "routes.levelsChanged", AlarmSeverity::warning,
+      other_levels == routing.findings.end() || !writes ? "" : context_.name() + ": " + other_levels->message);
   const unsigned lanes = context_.mode() == SubnetMode::direct ? wanted_.lanes_used() : 1;
   if (lanes > 1) {
     status.problem = std::string(routing.engine) + " routes need " + std::to_string(lanes) +
@@ -132,6 +168,18 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
   }
   context_.alarms().set_subnet("routes.needLanes", AlarmSeverity::critical,
                                lanes <= 1 ? "" : context_.name() + ": " + status.problem);
+  context_.alarms().set_subnet("routes.onOneLane", AlarmSeverity::warning,
+                               lanes_missing_ == 0 || !writes
+                                   ? ""
+                                   : context_.name() + ": routes of this shape need " + std::to_string(lanes_missing_) +
+                                         " lanes, and service levels from a subnet administration; those written go up "
+                                         "and then down, on one lane");
+}
+
+// Railweave's own LIDs are the scope's, and what differs from them is an alarm.
+std::vector<Lid> SubnetRoutes::lids() const {
+  if (context_.mode() != SubnetMode::observe) return {};
+  return lids_seen(wanted_.base()->scope(), links_.subnet(), context_.driver());
 }
 
 void SubnetRoutes::forget_applied() {
@@ -140,6 +188,7 @@ void SubnetRoutes::forget_applied() {
 }
 
 void SubnetRoutes::touch_ends_of(LinkId link) {
+  restless_until_us_ = context_.now() + context_.options.look_every.count() * kUsPerMilli;
   const Topology& t = *links_.topology();
   for (const PortId port : {t.a(link), t.b(link)}) {
     if (const SwitchId sw = t.switch_of(port)) probe_.touch(sw);
@@ -156,6 +205,7 @@ void SubnetRoutes::doubt_ends_of(LinkId link) {
 
 Lid SubnetRoutes::top_to_read() const {
   Lid top = top_lid(wanted_.base()->scope());
+  for (const Lid lid : lids()) top = std::max(top, lid);
   if (context_.mode() != SubnetMode::opensm) return top;
   for (const SwitchId sw : links_.switches()) {
     top = std::max(top, context_.driver().read_lid(links_.topology()->guid(sw), 0));
@@ -165,9 +215,11 @@ Lid SubnetRoutes::top_to_read() const {
 
 Result<void> SubnetRoutes::read_back(std::span<const SwitchId> switches) {
   const Topology& t = *links_.topology();
+  const std::int64_t began = context_.now();
   auto readings = context_.driver().read_tables(t, switches, top_to_read());
   if (!readings) return std::unexpected(readings.error());
-  applied_.take(*readings, wanted_.routing(), context_.now());
+  context_.log().debug("read: the tables of {} switches in {} us", switches.size(), context_.now() - began);
+  applied_.take(*readings, wanted_.routing(), lids(), context_.now());
   if (context_.mode() == SubnetMode::opensm) opensm_.keep(std::move(*readings));
   return {};
 }
@@ -204,11 +256,12 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
   if (auto read = took_over ? read_all() : read_returned(); !read) return read;
   // 2. In opensm mode nothing is written before OpenSM's tables are ours: check_opensm() compares them again.
   if (context_.mode() == SubnetMode::opensm) {
-    if (took_over) opensm_.compare(applied_.routing(), wanted_.routing());
+    if (took_over) compare_with_opensm();
     if (!opensm_.matches()) {
       context_.board.publish();
       return {};
     }
+    return program_beside(state, cause, computed_us, *cleared);
   }
   // 3. What differs, in an order that is safe to write.
   const std::int64_t began = context_.now();
@@ -217,9 +270,12 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
   // 4. Writing it, unless the subnet was handed over meanwhile.
   if (!context_.mode_holds()) return {};
   if (!delta.blocks.empty()) {
+    if (before_writing_) {
+      if (auto ready = before_writing_(state); !ready) return ready;
+    }
     const auto written = write(delta, cause, computed_us + delta_us);
     if (!written) return std::unexpected(written.error());
-    if (!*written) return {};
+    if (!written->has_value()) return {};
   }
   // 5. What switches hold now.
   applied_.set(cleared->routing());
@@ -240,13 +296,52 @@ std::vector<std::uint8_t> SubnetRoutes::urgent(const ClusterState& state) const 
   return urgent;
 }
 
+// Ahead of OpenSM only what a failure broke, and only as far as mixtures with what OpenSM will write are proven; all else
+// is OpenSM's to write.
+Result<void> SubnetRoutes::program_beside(const ClusterState& state, const RepairCause& cause, std::int64_t computed_us,
+                                          const ClearedRoutes& cleared) {
+  const std::uint64_t version = wanted_.version();
+  if (same_tables(applied_.routing().tables, cleared.routing().tables)) return {};
+  const bool is_rest = ahead_.is_rest_due(version, context_.now());
+  if (ahead_.is_begun(version) && !is_rest) return {};
+  const std::int64_t began = context_.now();
+  ForwardingDelta delta = compute_delta(wanted_.view(), applied_.routing(), cleared.routing(),
+                                        {.urgent = urgent(state),
+                                         .only_broken = !is_rest,
+                                         .may_drop = false,
+                                         .lanes_stay = true,
+                                         .most_waits = is_rest ? 2U : 0U});
+  leave_out_unknown(delta);
+  opensm_.guard(delta, wanted_.base()->scope());
+  if (!context_.mode_holds()) return {};
+  if (is_rest) {
+    ahead_.rest_done();
+  } else {
+    ahead_.begin(version, !delta.blocks.empty(), context_.now());
+  }
+  if (!delta.blocks.empty()) {
+    const auto written = write(delta, cause, computed_us + context_.now() - began);
+    if (!written) return std::unexpected(written.error());
+    if (!written->has_value()) return {};
+    applied_.take(opensm_.written(delta, **written), wanted_.routing(), lids(), context_.now());
+  }
+  show_read();
+  report_drains(state);
+  return {};
+}
+
 // Without switches that are gone or do not answer: their tables are read and written when they are back.
 ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const ClusterState& state, bool took_over) {
-  const Topology& t = *links_.topology();
   const bool are_empty = took_over && carry_nothing(applied_.routing().tables, links_.switches());
   ForwardingDelta delta =
       are_empty ? first_delta(cleared.routing())
                 : compute_delta(wanted_.view(), applied_.routing(), cleared.routing(), {.urgent = urgent(state)});
+  leave_out_unknown(delta);
+  return delta;
+}
+
+void SubnetRoutes::leave_out_unknown(ForwardingDelta& delta) {
+  const Topology& t = *links_.topology();
   std::set<SwitchId> left_out;
   std::erase_if(delta.blocks, [&](const LftBlock& block) {
     if (t.subnet(block.sw) != links_.subnet()) return true;
@@ -255,26 +350,31 @@ ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const Clust
     return is_out;
   });
   for (const SwitchId sw : left_out) applied_.doubt(sw);
-  if (context_.mode() == SubnetMode::opensm) opensm_.restore_foreign_entries(delta, wanted_.base()->scope());
-  return delta;
 }
 
-// False: another subnet manager is in charge; the next sweep tries again.
-Result<bool> SubnetRoutes::write(const ForwardingDelta& delta, const RepairCause& cause, std::int64_t computed_us) {
+// Where another subnet manager is in charge, the next sweep tries again.
+Result<std::optional<ProgramReport>> SubnetRoutes::write(const ForwardingDelta& delta, const RepairCause& cause,
+                                                         std::int64_t computed_us) {
   context_.status().phase = SubnetPhase::programming;
+  context_.log().debug("write: {} entries in {} blocks ({})", delta.changed_entries, delta.blocks.size(), cause.text);
   const auto report = context_.driver().program(*links_.topology(), delta);
   if (!report) {
     if (auto stopped = context_.not_written(report.error()); !stopped) return std::unexpected(stopped.error());
     context_.board.publish();
-    return false;
+    return std::nullopt;
   }
   for (const auto& isolated : report->isolated) applied_.isolate(isolated.sw, isolated.reason);
   for (std::size_t i = 0; i < delta.blocks.size(); ++i) {
     probe_.touch(delta.blocks[i].sw);
     if (report->blocks[i] != WriteOutcome::applied) applied_.doubt(delta.blocks[i].sw);
   }
-  record(delta, *report, cause, computed_us);
-  return true;
+  const auto as_written = std::ranges::count(report->blocks, WriteOutcome::applied);
+  context_.log().write(as_written == std::ssize(report->blocks) ? log::Level::debug : log::Level::warn,
+                       "read back: {} of {} blocks hold what was written, {} switches do not answer", as_written,
+                       report->blocks.size(), report->isolated.size());
+  const bool is_any = std::ranges::find(report->blocks, WriteOutcome::applied) != report->blocks.end();
+  if (is_any || !report->yielded) record(delta, *report, cause, computed_us);
+  return std::optional(*report);
 }
 
 void SubnetRoutes::report_drains(const ClusterState& state) const {
@@ -283,15 +383,39 @@ void SubnetRoutes::report_drains(const ClusterState& state) const {
   control::report_drains(context_, state, links_, are_current ? &applied_ : nullptr);
 }
 
+// While its sweep is awaited, other tables are those from before it.
+void SubnetRoutes::compare_with_opensm() {
+  const std::uint64_t version = wanted_.version();
+  const bool are_same = same_tables(applied_.routing().tables, wanted_.routing().tables) ||
+                        differing_blocks(applied_.routing().tables, wanted_.routing().tables, links_.switches()) == 0;
+  const bool is_its_turn =
+      ahead_.awaits(version, context_.now()) || (ahead_.is_begun(version) && !ahead_.has_settled());
+  if (!are_same && opensm_.matches() && is_its_turn) return show_read();
+  if (opensm_.compare(applied_.routing(), wanted_.routing())) {
+    applied_.set(wanted_.routing());
+    ahead_.matched();
+    return;
+  }
+  // What was written here may have come after what OpenSM wrote, which it does not see.
+  if (ahead_.has_written()) ++opensm_rewrite_;
+  ahead_.matched();
+}
+
 Result<void> SubnetRoutes::check_opensm(const ClusterState& state, const SubnetInbox::OpensmNews& news) {
   opensm_.raise_alarms(news);
-  const bool is_due =
-      !opensm_.matches() && context_.now() - read_back_at_us_ > context_.options.sweep_every.count() * kUsPerMilli;
-  if (!news.has_settled && !is_due) return {};
+  if (news.is_writing) ahead_.is_writing(context_.now());
+  if (news.has_settled) ahead_.settled();
+  const std::uint64_t version = wanted_.version();
+  const bool is_old = context_.now() - read_back_at_us_ > context_.options.sweep_every.count() * kUsPerMilli;
+  if (!news.has_settled && !(is_old && (!opensm_.matches() || ahead_.is_begun(version)))) {
+    if (!opensm_.matches() || !ahead_.is_rest_due(version, context_.now())) return {};
+    const RepairCause cause{.text = "OpenSM has not routed around it", .start_us = context_.now()};
+    return program(state, cause, 0);
+  }
   if (auto read = read_back(links_.switches()); !read) return read;
   read_back_at_us_ = context_.now();
   context_.status().read_back_us = context_.with.unix_us();
-  if (opensm_.compare(applied_.routing(), wanted_.routing())) applied_.set(wanted_.routing());
+  compare_with_opensm();
   for (const SwitchId sw : links_.switches()) probe_.touch(sw);
   report_drains(state);
   context_.board.publish();

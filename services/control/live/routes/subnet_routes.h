@@ -5,16 +5,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "services/control/live/links/observed_links.h"
 #include "services/control/live/links/switch_presence.h"
 #include "services/control/live/ports/port_activation.h"
+#include "services/control/live/routes/ahead_of_sweep.h"
 #include "services/control/live/routes/applied_tables.h"
+#include "services/control/live/routes/fresh_balance.h"
 #include "services/control/live/routes/opensm_match.h"
+#include "services/control/live/routes/tables_in_force.h"
 #include "services/control/live/routes/truth_probe.h"
 #include "services/control/live/routes/wanted_routes.h"
 
@@ -26,10 +31,12 @@ class SubnetRoutes {
   struct Carried {
     std::uint64_t version = 0;         // of the routes wanted last
     std::int64_t read_back_at_us = 0;  // when all tables were last read; 0: never
+    std::uint64_t opensm_rewrite = 0;
   };
   struct Audits {
     RouteAudit& wanted;  // of what is to be written,
     RouteAudit& seen;    // and of what switches hold
+    FreshBalance& balance;
   };
   // The references outlive it. silent: devices that did not answer the last sweep.
   SubnetRoutes(const SubnetContext& context, const SubnetLinks& links, const ObservedLinks& observed,
@@ -41,11 +48,15 @@ class SubnetRoutes {
   // LIDs come from the routes' scope: where there are no routes yet, bring_to_wanted() activates ports.
   Result<void> bring_up_ports();
   void report_drains(const ClusterState& state) const;
+  // Whose tables are in force, to the control loop; unknown: why nothing is known of the subnet now ("": it is).
+  void report_in_force(const ClusterState& state, const std::string& unknown = {});
 
   // What can wait until the subnet is quiet.
   void audit();  // starts the whole audit and shows what it found
   // Reads tables again when OpenSM has settled, and compares them.
   Result<void> check_opensm(const ClusterState& state, const SubnetInbox::OpensmNews& news);
+  // Where routes may be spread again, proposes it; once that is decided, writes the next few blocks of it.
+  Result<void> keep_balanced(const ClusterState& state);
   // Looks at some switches, all of them from time to time: tables that differ are programmed, what the walk over all of
   // them loses raises an alarm. True: the walk differs from what was found, so that everything is to be read again.
   Result<bool> look_some(const ClusterState& state);
@@ -53,6 +64,8 @@ class SubnetRoutes {
   [[nodiscard]] const WantedRoutes& wanted() const { return wanted_; }
   [[nodiscard]] const AppliedTables& applied() const { return applied_; }
   [[nodiscard]] const OpensmMatch& opensm() const { return opensm_; }
+  // Another number whenever OpenSM is to write all its forwarding tables again.
+  [[nodiscard]] std::uint64_t opensm_rewrite() const { return opensm_rewrite_; }
   // Tables and lanes wanted now may be written: they passed the audit as they are, and the mode has their lanes.
   [[nodiscard]] bool are_cleared() const { return cleared().has_value(); }
   // What switches hold may be made what is wanted, or what is wanted may have to be made again: bring_to_wanted() has
@@ -63,7 +76,10 @@ class SubnetRoutes {
   [[nodiscard]] const SwitchPresences& presences() const { return presences_; }
   void show_phase();
   [[nodiscard]] bool are_quiet() const { return wanted_.are_quiet(context_.now()); }
-  [[nodiscard]] Carried carried() const { return {wanted_.version(), read_back_at_us_}; }
+  [[nodiscard]] Carried carried() const { return {wanted_.version(), read_back_at_us_, opensm_rewrite_}; }
+  // Called before switches get other tables than they hold, the wanted ones. Error: the connection failed.
+  using BeforeWriting = std::function<Result<void>(const ClusterState&)>;
+  void before_writing(BeforeWriting before) { before_writing_ = std::move(before); }
 
   void forget_applied();
   // The ends of a cable whose state changed are looked at again.
@@ -78,21 +94,34 @@ class SubnetRoutes {
   [[nodiscard]] std::optional<ClearedRoutes> cleared() const;
   // The least that is known not to be as wanted, for the phase: "" where all of it was seen, recently, and is equal.
   [[nodiscard]] std::string missing_text() const;
+  [[nodiscard]] std::string changes_text() const;
   // Switches whose tables are not known although they are there.
   [[nodiscard]] std::vector<fabric::SwitchId> unknown_present() const;
 
   Result<void> program(const ClusterState& state, const RepairCause& cause, std::int64_t computed_us);
+  Result<void> program_beside(const ClusterState& state, const RepairCause& cause, std::int64_t computed_us,
+                              const ClearedRoutes& cleared);
+  Result<void> write_step(const ClusterState& state);
+  void start_balance(const ClusterState& state);
+  void compare_with_opensm();
   Result<void> read_all();
   Result<void> read_returned();
   Result<void> read_back(std::span<const fabric::SwitchId> switches);
   [[nodiscard]] fabric::Lid top_to_read() const;  // in opensm mode also of LIDs that we do not route
   [[nodiscard]] std::vector<std::uint8_t> urgent(const ClusterState& state) const;
   fabric::ForwardingDelta delta_to(const ClearedRoutes& cleared, const ClusterState& state, bool took_over);
-  Result<bool> write(const fabric::ForwardingDelta& delta, const RepairCause& cause, std::int64_t computed_us);
+  void leave_out_unknown(fabric::ForwardingDelta& delta);
+  // None: nothing was written.
+  Result<std::optional<fabric::ProgramReport>> write(const fabric::ForwardingDelta& delta, const RepairCause& cause,
+                                                     std::int64_t computed_us);
   void record(const fabric::ForwardingDelta& delta, const fabric::ProgramReport& report, const RepairCause& cause,
               std::int64_t computed_us);
   void show_applied();
   void show_read();
+  void show_ages();
+  [[nodiscard]] std::vector<fabric::Lid> lids() const;  // of the end ports, where another subnet manager assigns them
+  [[nodiscard]] KnownTables known_tables(const ClusterState& state);
+  [[nodiscard]] const fabric::Routing* opensm_tables(const ClusterState& state);
   bool show_walk();
   void take_tables(std::vector<fabric::SwitchSight> sights);
   [[nodiscard]] bool differs_from_wanted() const;  // in opensm mode: and is ours to write
@@ -105,7 +134,25 @@ class SubnetRoutes {
   WantedRoutes wanted_;
   AppliedTables applied_;
   OpensmMatch opensm_;
+  AheadOfSweep ahead_;
+  FreshBalance& balance_;
+  // How far routes are spread again.
+  struct Steps {
+    std::uint64_t compared_version = UINT64_MAX;  // of the state's view that was compared with fresh balance
+    bool are_under_way = false;                   // they are being written, and nothing else has changed
+    std::int64_t last_us = 0;
+  };
+  Steps steps_;
+  unsigned lanes_missing_ = 0;  // that the engine's own routes need and a subnet in direct mode does not have; 0: none
+  std::uint64_t opensm_rewrite_;
   TruthProbe probe_;
+  TablesInForce in_force_;
+  std::optional<fabric::Routing> opensm_tables_;  // as read, in the numbers of the service's own routes
+  std::uint64_t opensm_version_ = 0;              // of the readings that they are from
+  std::int64_t restless_until_us_ = 0;  // another subnet manager may be writing: tables are looked at more often
+  std::int64_t differ_since_us_ = 0;    // in direct mode: tables are being written; 0: they are not
+  bool was_read_whole_ = false;         // every switch that was there, at one time
+  BeforeWriting before_writing_;
   SwitchPresences presences_;
   std::optional<TruthProbe::Verdict> verdict_;  // of the last walk
   std::int64_t read_back_at_us_;

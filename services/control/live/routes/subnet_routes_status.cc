@@ -25,6 +25,8 @@ void SubnetRoutes::record(const ForwardingDelta& delta, const ProgramReport& rep
                 .mads = cause.mads + report.asked,
                 .isolated = report.isolated.size(),
                 .unreachable_pairs = wanted_.unreachable_pairs()};
+  context_.log().info("programmed: {}; {} entries in {} blocks, {} datagrams, {} us since it was noticed", repair.cause,
+                      repair.changed_entries, repair.blocks, repair.mads, repair.programmed_us);
   ReportProgramming event{{.subnet = context_.options.subnet,
                            .cause = repair.cause,
                            .entries = repair.changed_entries,
@@ -94,6 +96,16 @@ std::string SubnetRoutes::missing_text() const {
   return {};
 }
 
+// Devices that are there and have no service, as they are not accepted.
+std::string SubnetRoutes::changes_text() const {
+  const SubnetStatus& status = context_.status();
+  if (status.discovery.changes == nullptr || status.discovery.changes->items.empty()) return {};
+  const std::size_t count = status.discovery.changes->items.size();
+  return status.discovery.changes->items.front().text +
+         (count == 1 ? "" : ", and " + std::to_string(count - 1) + " more") +
+         "; it has no service until it is accepted: railweave subnets changes " + context_.options.subnet;
+}
+
 // Called when everything else is done: the phase is what is known now, not what was done last.
 void SubnetRoutes::show_phase() {
   SubnetStatus& status = context_.status();
@@ -110,15 +122,21 @@ void SubnetRoutes::show_phase() {
     } else if (context_.mode() == SubnetMode::opensm && !opensm_.matches()) {
       phase = SubnetPhase::partial;
       problem = status.problem;
+    } else if (context_.mode() == SubnetMode::opensm && ahead_.is_begun(wanted_.version())) {
+      phase = SubnetPhase::programming;
+      problem = "OpenSM's sweep is awaited: its tables are those from before it, but for what was written ahead";
     } else if (have_work() && unknown_present().empty()) {
       phase = SubnetPhase::programming;
       problem = "tables are being written";
     } else {
       problem = missing_text();
+      if (problem.empty()) problem = observed_.held_text();
+      if (problem.empty()) problem = changes_text();
       phase = problem.empty() ? SubnetPhase::synced : SubnetPhase::partial;
     }
   }
   if (status.phase == phase && status.problem == problem) return;
+  context_.log().info("phase {}{}{}", to_string(phase), problem.empty() ? "" : ": ", problem);
   status.phase = phase;
   status.problem = std::move(problem);
   context_.board.publish();
@@ -133,6 +151,7 @@ void SubnetRoutes::audit() {
         wanted_.fault().empty() || !context_.writes()
             ? ""
             : "the routes of " + context_.name() + " do not pass the audit: " + wanted_.fault());
+    context_.log().debug("audit of all pairs: {}", wanted_.fault().empty() ? "no loop, no hole" : wanted_.fault());
     const bool are_applied = applied_.are_known() && same_tables(applied_.routing().tables, wanted_.routing().tables);
     if (!status.repairs.empty() && are_applied) status.repairs.back().unreachable_pairs = wanted_.unreachable_pairs();
     status.wanted_digest = audited.digest;
@@ -195,8 +214,16 @@ void SubnetRoutes::take_tables(std::vector<SwitchSight> sights) {
     const bool waits = writes && applied_.unknown().contains(sight.table.sw);
     if (sight.table.answered && !waits) readings.push_back(std::move(sight.table));
   }
-  applied_.take(readings, wanted_.routing(), context_.now());
+  const std::optional<ForwardingTables> before =
+      applied_.are_known() ? std::optional(applied_.routing().tables) : std::nullopt;
+  applied_.take(readings, wanted_.routing(), lids(), context_.now());
   if (context_.mode() == SubnetMode::opensm) opensm_.keep(std::move(readings));
+  // Where one table has changed, others may: all are read again.
+  const bool is_changed = before && !same_tables(*before, applied_.routing().tables);
+  if (was_read_whole_ && is_changed && context_.mode() == SubnetMode::observe) {
+    restless_until_us_ = context_.now() + context_.options.look_every.count() * 1000;
+    probe_.touch_all();
+  }
 }
 
 Result<bool> SubnetRoutes::look_some(const ClusterState& state) {
@@ -211,19 +238,22 @@ Result<bool> SubnetRoutes::look_some(const ClusterState& state) {
   const bool drains_wait = !writes && std::ranges::any_of(*state.drains, [](const auto& entry) {
     return entry.second.state != DrainState::drained && changes_routes(entry.first.kind);
   });
-  const auto every =
-      drains_wait ? std::min(context_.options.sweep_every, context_.options.look_every) : context_.options.look_every;
+  const bool is_restless = !writes && context_.now() < restless_until_us_;
+  const auto every = drains_wait || is_restless ? std::min(context_.options.sweep_every, context_.options.look_every)
+                                                : context_.options.look_every;
   const Lid top = top_to_read();
   const auto due =
       probe_.due(context_.now(), every.count() * 1000, top, [this](SwitchId sw) { return presences_.is_present(sw); });
   if (due.empty()) return false;
   auto sights = context_.driver().look(t, due, top);
   if (!sights) return std::unexpected(sights.error());
-  probe_.take(*sights, wanted_.routing(), context_.now());
+  probe_.take(*sights, wanted_.routing(), lids(), context_.now());
   take_tables(std::move(*sights));
   if (!applied_.are_known()) return false;
   show_read();
-  if (writes && ports_.is_done() && differs_from_wanted()) {
+  show_ages();
+  // What steps have not come to yet differs, too.
+  if (writes && ports_.is_done() && !steps_.are_under_way && differs_from_wanted()) {
     const RepairCause cause{.text = "tables were written by another subnet manager", .start_us = context_.now()};
     if (auto done = program(state, cause, 0); !done) return std::unexpected(done.error());
   } else if (!writes) {
@@ -231,6 +261,87 @@ Result<bool> SubnetRoutes::look_some(const ClusterState& state) {
   }
   context_.board.publish();
   return false;
+}
+
+// When each switch's tables were last seen.
+void SubnetRoutes::show_ages() {
+  TablesSeen seen;
+  std::vector<std::int64_t> by_switch(links_.topology()->switches().size(), 0);
+  const std::int64_t unix_offset_us = context_.with.unix_us() - context_.now();
+  for (const SwitchId sw : links_.switches()) {
+    const std::int64_t at_us = std::max(applied_.read_us(sw), probe_.seen_us(sw));
+    if (at_us == 0 || presences_.is_gone(sw)) continue;
+    const std::int64_t unix_us = by_switch[sw.index()] = at_us + unix_offset_us;
+    seen.oldest_us = seen.oldest_us == 0 ? unix_us : std::min(seen.oldest_us, unix_us);
+    seen.newest_us = std::max(seen.newest_us, unix_us);
+  }
+  seen.by_switch = std::make_shared<const std::vector<std::int64_t>>(std::move(by_switch));
+  context_.status().tables_seen = std::move(seen);
+}
+
+// OpenSM's, where they are not ours: of all LIDs, switches' own among them.
+const Routing* SubnetRoutes::opensm_tables(const ClusterState& state) {
+  if (opensm_tables_ && opensm_version_ == opensm_.version()) return &*opensm_tables_;
+  const auto like = context_.with.routes(state);
+  if (!like) return nullptr;
+  const auto& scope = (*like)->scope();
+  opensm_tables_ = with_readings(opensm_tables_ ? *opensm_tables_ : (*like)->routing, opensm_.readings(),
+                                 lids_seen(scope, links_.subnet(), context_.driver()));
+  opensm_version_ = opensm_.version();
+  return &*opensm_tables_;
+}
+
+KnownTables SubnetRoutes::known_tables(const ClusterState& state) {
+  const std::string& problem = context_.status().problem;
+  if (!wanted_.exist() || !applied_.are_known()) {
+    return {.reason = problem.empty() ? "the tables of its switches were not read yet" : problem};
+  }
+  const auto unread = static_cast<std::uint64_t>(unknown_present().size());
+  const std::string all = " of " + std::to_string(links_.switches().size()) + " switches";
+  was_read_whole_ = was_read_whole_ || unread == 0;
+  if (!was_read_whole_) return {.unread = unread, .reason = std::to_string(unread) + all + " were not read yet"};
+  KnownTables known{
+      .routing = &applied_.routing(), .unread = unread, .lost_pairs = verdict_ ? verdict_->lost : std::uint64_t{0}};
+  switch (context_.mode()) {
+    case SubnetMode::direct:
+      known.are_wanted = lanes_missing_ == 0 && same_tables(known.routing->tables, wanted_.routing().tables);
+      if (lanes_missing_ != 0) {
+        known.reason = "they are on one lane, where Railweave would use " + std::to_string(lanes_missing_);
+      } else if (!known.are_wanted)
+        known.reason = problem.empty() ? "they are not written yet" : problem;
+      break;
+    case SubnetMode::opensm:
+      known.are_wanted = opensm_.matches();
+      if (!known.are_wanted) {
+        known.routing = opensm_tables(state);
+        known.reason = "OpenSM's are not those that Railweave computes";
+      }
+      break;
+    case SubnetMode::observe:
+      known.are_wanted = known.routing->tables == wanted_.routing().tables;
+      if (!known.are_wanted) known.reason = "another subnet manager computes them";
+      break;
+  }
+  if (unread != 0) {
+    known.reason += (known.reason.empty() ? "" : "; ") + std::to_string(unread) + all +
+                    " do not answer, and what they hold is not known";
+  }
+  return known;
+}
+
+void SubnetRoutes::report_in_force(const ClusterState& state, const std::string& unknown) {
+  constexpr std::int64_t kRepairUs = 1'000'000;  // tables that are being written are not worth a report
+  if (!links_.found() || state.view.topology_ptr() != links_.topology()) return;
+  if (!unknown.empty()) return in_force_.report_unknown(state, unknown);
+  KnownTables known = known_tables(state);
+  const bool is_under_way = context_.writes() && known.routing != nullptr && !known.are_wanted;
+  if (!is_under_way) {
+    differ_since_us_ = 0;
+  } else if (differ_since_us_ == 0) {
+    differ_since_us_ = context_.now();
+  }
+  if (is_under_way && context_.now() - differ_since_us_ < kRepairUs) return;
+  in_force_.report(state, std::move(known));
 }
 
 }  // namespace railweave::control

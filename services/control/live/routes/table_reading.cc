@@ -16,7 +16,21 @@ Lid top_lid(const RoutingScope& scope) {
   return top;
 }
 
-Routing with_readings(const Routing& like, std::span<const TableReading> readings) {
+std::vector<Lid> lids_seen(const RoutingScope& scope, SubnetId subnet, const FabricDriver& driver) {
+  const Topology& t = scope.topology();
+  std::vector<Lid> lids(scope.destinations().size(), 0);
+  for (const DestinationId id : scope.destinations()) {
+    const Destination& destination = scope.destination(id);
+    lids[id.index()] = scope.lid(id);
+    if (t.subnet(destination.home) != subnet) continue;
+    const Lid base = destination.port ? driver.read_lid(t.guid(t.hca_of(destination.port)), t.number(destination.port))
+                                      : driver.read_lid(t.guid(destination.home), 0);
+    if (base != 0) lids[id.index()] = static_cast<Lid>(base + destination.lid_offset);
+  }
+  return lids;
+}
+
+Routing with_readings(const Routing& like, std::span<const TableReading> readings, std::span<const Lid> lids) {
   Routing routing = like;
   const RoutingScope& scope = like.tables.scope();
   std::map<PlaneId, PlaneTables> changed;
@@ -31,7 +45,8 @@ Routing with_readings(const Routing& like, std::span<const TableReading> reading
     {
       PlaneTables::Editor editor(tables);
       for (std::size_t d = 0; d < plane.destination_count(); ++d) {
-        const Lid lid = scope.lid(plane.destination(d));
+        const DestinationId destination = plane.destination(d);
+        const Lid lid = lids.empty() ? scope.lid(destination) : lids[destination.index()];
         if (lid == 0 || lid >= reading.ports.size() || tables.at(s, d) == reading.ports[lid]) continue;
         editor.set(s, d, reading.ports[lid]);
         differs = true;

@@ -14,8 +14,13 @@ namespace railweave::control {
 fabric::Lid top_lid(const fabric::RoutingScope& scope);
 
 // `like` with the rows of the switches that answered replaced by their answers. Without orders where rows differ: how
-// they were computed is not known.
-fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabric::TableReading> readings);
+// they were computed is not known. lids: by DestinationId, of the scope; empty: the scope's own.
+fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabric::TableReading> readings,
+                              std::span<const fabric::Lid> lids = {});
+
+// By DestinationId: the LIDs that end ports and switches of the subnet were last seen with, else those of the scope.
+std::vector<fabric::Lid> lids_seen(const fabric::RoutingScope& scope, fabric::SubnetId subnet,
+                                   const fabric::FabricDriver& driver);
 
 // Entries of the switch, for destinations of the scope, whose port is `port` and that are not for `but_home`'s own end
 // ports (none: any).
@@ -27,7 +32,7 @@ std::vector<fabric::PlaneId> planes_of(const fabric::RoutingScope& scope, std::s
 
 // 64-entry blocks of the switches given: how many the scope's destinations fill.
 std::uint64_t block_count(const fabric::RoutingScope& scope, std::span<const fabric::SwitchId> switches);
-// Of these, in how many the two tables differ.
+// In how many of these blocks the two tables differ.
 std::uint64_t differing_blocks(const fabric::ForwardingTables& a, const fabric::ForwardingTables& b,
                                std::span<const fabric::SwitchId> switches);
 // As /v1/routes names tables, where the fabric is the one subnet of these switches.

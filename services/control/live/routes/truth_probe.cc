@@ -10,8 +10,8 @@ namespace {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-constexpr std::size_t kMostPairsNamed = 8;
-constexpr std::size_t kMostExamples = 4'096;  // those that no tables can repair come among them
+constexpr std::size_t kMaxPairsNamed = 8;
+constexpr std::size_t kMaxExamples = 4'096;  // those that no tables can repair come among them
 constexpr std::int64_t kUsPerSecond = 1'000'000;
 
 // By tables: pairs that no cable connects are lost to any of them.
@@ -78,17 +78,18 @@ std::vector<SwitchId> TruthProbe::due(std::int64_t now_us, std::int64_t every_us
       if ((one.seen_us == 0) != touched || !may_ask(sw)) continue;
       if (touched) ++missing_;
       if (!touched && now_us - one.seen_us < every_us) continue;
-      if (due.size() == kMostSwitchesPerSlice || asked > kMostPerSlice) continue;
+      if (due.size() == kMaxSwitchesPerSlice || asked > kMaxPerSlice) continue;
       if (one.tried_us != 0 && now_us - one.tried_us < again_us) continue;
       due.push_back(sw);
       asked += top / kLidsPerBlock + 3 + 3 * t.ports(sw).size();
     }
   }
-  next_us_ = now_us + static_cast<std::int64_t>(asked) * kUsPerSecond / static_cast<std::int64_t>(kMostPerSecond);
+  next_us_ = now_us + static_cast<std::int64_t>(asked) * kUsPerSecond / static_cast<std::int64_t>(kMaxPerSecond);
   return due;
 }
 
-void TruthProbe::take(std::span<const SwitchSight> sights, const Routing& like, std::int64_t now_us) {
+void TruthProbe::take(std::span<const SwitchSight> sights, const Routing& like, std::span<const Lid> lids,
+                      std::int64_t now_us) {
   std::vector<TableReading> readings;
   for (const SwitchSight& sight : sights) {
     Switch& one = switches_[sight.table.sw.index()];
@@ -100,7 +101,7 @@ void TruthProbe::take(std::span<const SwitchSight> sights, const Routing& like, 
     take_ports(sight);
     news_ = true;
   }
-  if (!readings.empty()) seen_ = with_readings(seen_ ? *seen_ : like, readings);
+  if (!readings.empty()) seen_ = with_readings(seen_ ? *seen_ : like, readings, lids);
 }
 
 void TruthProbe::take_ports(const SwitchSight& sight) {
@@ -135,8 +136,6 @@ void TruthProbe::start_walk(const WantedRoutes& wanted, const ObservedLinks& obs
     if (walks_.is_running()) return;
   }
   FabricView view = wanted.view();
-  std::vector<bool> is_damped(cables_.size(), false);
-  for (const std::size_t cable : observed.damped()) is_damped[cable] = true;
   links_differing_ = 0;
   for (std::size_t i = 0; i < cables_.size(); ++i) {
     const auto state = state_of(i);
@@ -147,8 +146,8 @@ void TruthProbe::start_walk(const WantedRoutes& wanted, const ObservedLinks& obs
     }
     const bool is_down = *state == LinkState::down;
     if (is_down != observed.was_found_down(i)) ++links_differing_;
-    // A link that flaps is left out by intent.
-    const LinkState walked = is_down || is_damped[i] ? LinkState::down : LinkState::up;
+    // One that is held out of use joins what it joins: nothing is to be lost for want of it.
+    const LinkState walked = is_down ? LinkState::down : LinkState::up;
     if ((view.state(link) == LinkState::down) != (walked == LinkState::down)) view.set_state(link, walked);
   }
   news_ = false;
@@ -156,7 +155,7 @@ void TruthProbe::start_walk(const WantedRoutes& wanted, const ObservedLinks& obs
   wanted_version_ = wanted.version();
   seen_->lanes = wanted.routing().lanes;
   walks_.start(view, *seen_, planes_of(wanted.base()->scope(), links_.switches()), walk_,
-               {.shift_samples = 0, .max_examples = kMostExamples, .parts = 1, .run = {}});
+               {.shift_samples = 0, .max_examples = kMaxExamples, .parts = 1, .run = {}});
 }
 
 std::optional<TruthProbe::Verdict> TruthProbe::take_walk(const WantedRoutes& wanted) {
@@ -193,7 +192,7 @@ void TruthProbe::count_lids(const RoutingScope& scope, Verdict& verdict) const {
     const PortId port = t.is_switch_port(t.a(link)) ? t.b(link) : t.a(link);
     const DestinationId id = scope.find(port);
     if (!id || scope.lid(id) == cables_[i].lid) continue;
-    if (verdict.lids_differing++ >= kMostPairsNamed) continue;
+    if (verdict.lids_differing++ >= kMaxPairsNamed) continue;
     verdict.text += (verdict.text.empty() ? "" : "; ") + end_port_name(t, port) + " has LID " +
                     std::to_string(cables_[i].lid) + ", not " + std::to_string(scope.lid(id));
   }
@@ -206,7 +205,7 @@ std::string TruthProbe::pairs_text(const AuditReport& report, std::uint64_t lost
                      std::to_string(report.pairs) + " pairs of end ports cannot reach each other: ";
   std::size_t named = 0;
   for (const UnreachedPair& pair : report.unreached) {
-    if (!is_by_tables(pair.reason) || named == kMostPairsNamed) continue;
+    if (!is_by_tables(pair.reason) || named == kMaxPairsNamed) continue;
     const Destination& to = scope.destination(pair.destination);
     const std::string name = to.port ? end_port_name(t, to.port) : "switch " + std::string(t.name(to.home));
     text += (named++ == 0 ? "" : ", ") + std::to_string(pair.sources) + " of " + std::string(t.name(pair.from)) +

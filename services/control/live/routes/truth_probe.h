@@ -21,9 +21,9 @@ namespace railweave::control {
 class TruthProbe {
  public:
   // A repair may have to come in between.
-  static constexpr std::size_t kMostPerSlice = 2'048;  // datagrams, about
-  static constexpr std::size_t kMostSwitchesPerSlice = 16;
-  static constexpr std::uint64_t kMostPerSecond = 20'000;
+  static constexpr std::size_t kMaxPerSlice = 2'048;  // datagrams, about
+  static constexpr std::size_t kMaxSwitchesPerSlice = 16;
+  static constexpr std::uint64_t kMaxPerSecond = 20'000;
 
   // walks: outlives topologies.
   TruthProbe(const SubnetContext& context, const SubnetLinks& links, RouteAudit& walks);
@@ -36,7 +36,9 @@ class TruthProbe {
   std::vector<fabric::SwitchId> due(std::int64_t now_us, std::int64_t every_us, fabric::Lid top,
                                     const std::function<bool(fabric::SwitchId)>& may_ask);
   // like: what is assumed of switches that were never seen.
-  void take(std::span<const fabric::SwitchSight> sights, const fabric::Routing& like, std::int64_t now_us);
+  // lids: as with_readings() has them.
+  void take(std::span<const fabric::SwitchSight> sights, const fabric::Routing& like, std::span<const fabric::Lid> lids,
+            std::int64_t now_us);
 
   // What the walk found. Pairs are of end ports.
   struct Verdict {

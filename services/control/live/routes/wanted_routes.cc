@@ -12,13 +12,19 @@ void WantedRoutes::set_base(FabricRoutesPtr base, std::span<const fabric::Switch
   base_ = std::move(base);
   planes_ = planes_of(base_->scope(), switches);
   routing_.reset();
+  prepared_.reset();
 }
 
 Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std::uint64_t view_version,
                                                    std::int64_t now_us) {
   fabric::RoutingInput input = base_->input;
   input.view = view;
-  auto routing = base_->choice.engine->reroute(routing_ ? *routing_ : base_->routing, input);
+  const bool is_prepared = prepared_ && prepared_->input.view.is_based_alike(view);
+  auto routing = base_->choice.engine->reroute(is_prepared ? prepared_->routing
+                                               : routing_  ? *routing_
+                                                           : base_->routing,
+                                               input);
+  if (is_prepared) prepared_.reset();
   view_version_ = view_version;
   is_impossible_ = !routing;
   if (!routing) return std::unexpected(routing.error());

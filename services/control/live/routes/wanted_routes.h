@@ -41,6 +41,9 @@ class WantedRoutes {
   };
   // Error: there are no routes for this view; those wanted before stay, and are not cleared.
   Result<Update> compute(fabric::FabricView view, std::uint64_t view_version, std::int64_t now_us);
+  // Routes on another basis than those wanted now, for the compute() that will ask for it.
+  void prepare(FabricRoutesPtr routes) { prepared_ = std::move(routes); }
+  [[nodiscard]] const std::vector<fabric::PlaneId>& planes() const { return planes_; }
   // There is nothing to route for this version of the state's view.
   void skip(std::uint64_t view_version) { view_version_ = view_version; }
 
@@ -67,7 +70,7 @@ class WantedRoutes {
   bool verify(const fabric::Routing& routing);
 
   RouteAudit& audit_;
-  FabricRoutesPtr base_;
+  FabricRoutesPtr base_, prepared_;
   std::vector<fabric::PlaneId> planes_;  // of the subnet
   std::optional<fabric::Routing> routing_;
   fabric::FabricView view_;  // of routing_

@@ -24,13 +24,13 @@ struct PortCounters {
   std::uint64_t sent_bytes = 0, received_bytes = 0, sent_packets = 0, received_packets = 0;
   std::uint64_t symbol_errors = 0, link_recoveries = 0, link_downed = 0, receive_errors = 0, discards = 0;
   std::uint64_t wait_ticks = 0;
-  // Of the last interval; none before the second reading.
+  // What the last interval between readings makes; none before the second reading.
   std::optional<double> sent_gbps, received_gbps, utilisation, average_utilisation, peak_utilisation;
   using Errors = std::array<float, fabric::kErrorCounters>;  // by ErrorCounter
   std::optional<Errors> errors_per_hour;                     // each error fades within about an hour
 };
 
-// Of one port at a time in the past.
+// What one port counted at a time in the past.
 struct PastCounters {
   double load = 0, peak = 0;  // share of the rate that it sent, in the slot of the archive that holds the time
   PortCounters::Errors errors_per_hour{};
@@ -60,6 +60,9 @@ class LiveFabric {
   // "subnets.notLive" where no connection is configured, "subnets.busy" where too many requests wait.
   using Completion = std::function<void(Result<SubnetStatusPtr>)>;
   virtual void ask(std::string_view subnet, Request request, Completion done) = 0;
+
+  // A link that flaps, by its id: what it did is forgotten, so that it is used again at once. No effect where no subnet has it.
+  virtual void release(std::string_view subnet, const std::string& link) = 0;
 
   // None: not read yet, or the port is of no live subnet. Of the accepted topology given.
   [[nodiscard]] virtual std::optional<PortCounters> counters(const fabric::Topology& topology,

@@ -63,7 +63,7 @@ void SubnetAlarms::repeat_lost(const AlarmTable& table) const {
     }
   }
   for (const auto& [id, alarm] : table) {
-    if (alarm.subnet != subnet_) continue;
+    if (alarm.subnet != subnet_ || alarm.kind == "hosts.cutOff") continue;  // which follows from the state
     const auto kind = raised_.find(alarm.kind);
     if (kind == raised_.end() || !kind->second.contains(id)) report.cleared.push_back(id);
   }

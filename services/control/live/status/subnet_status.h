@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "fabric/base/guid.h"
+#include "fabric/health/held_links.h"
 #include "fabric/routing/plane/routing_engine.h"
+#include "services/control/live/status/found_change.h"
 #include "services/control/state/subnet_mode.h"
 
 namespace railweave::control {
@@ -22,8 +25,9 @@ enum class SubnetPhase : std::uint8_t {
   watching,     // observe mode: links and counters are followed, nothing is written
   programming,  // tables are being written, or differ and will be
   synced,       // all switches that are there were seen, recently, and hold what is wanted
-  partial,      // some were not seen, or not recently, or what they hold is not what is wanted: `problem` says which
-  blind,        // the subnet cannot be seen through the local port; switches keep what they had
+  partial,  // some were not seen, or not recently, what they hold is not what is wanted, or links that are up are held
+            // out of use: `problem` says which
+  blind,    // the subnet cannot be seen through the local port; switches keep what they had
 };
 constexpr std::string_view to_string(SubnetPhase phase) {
   constexpr std::string_view names[] = {"offline",     "discovering", "unaccepted", "watching",
@@ -86,6 +90,7 @@ struct QosStatus {
   std::uint64_t classes = 0;  // 0: there is no plan
   std::uint64_t partitions = 0;
   std::uint64_t ports_programmed = 0, ports_pending = 0;
+  std::uint64_t ports_changed = 0;    // of those pending: another program has changed their tables
   std::int64_t files_written_us = 0;  // unix; 0: no files of OpenSM's were written
   std::vector<LaneInTables> lanes;    // that tables are planned with; written where no port is pending
   bool by_opensm = false;     // OpenSM writes the ports, as its plugin tells it; they are read as if written here
@@ -102,11 +107,57 @@ struct Walk {
   std::uint64_t pairs = 0, lost_pairs = 0;  // of end ports; lost although cables connect them
 };
 
+// When switches were last asked for their tables. Unix; 0: never.
+struct TablesSeen {
+  std::int64_t oldest_us = 0, newest_us = 0;                        // of the switches that are there
+  std::shared_ptr<const std::vector<std::int64_t>> by_switch = {};  // by SwitchId of the accepted topology; null: none
+};
+
+// A link that flaps, by its id in the accepted topology. Times are unix.
+struct FlappingCable {
+  fabric::LinkId link;
+  std::int64_t since_us = 0, until_us = 0;  // until: if it does not flap before
+  std::uint64_t flaps = 0;
+  bool is_held = false;  // out of use, although it is up
+  bool is_up = false;
+  // Why it is used all the same; none: it is held, it is down, or another subnet manager routes here.
+  std::optional<fabric::health::WhyUsed> why_used = std::nullopt;
+};
+
+// When links were last seen that are not seen now, unix; 0: never since the service started.
+using UnseenLinks = std::map<fabric::LinkId, std::int64_t>;
+
+struct LinkCounts {
+  std::uint64_t up = 0, down = 0;
+  std::uint64_t damped = 0;   // up, and held out of use
+  std::uint64_t unknown = 0;  // neither end answers
+};
+
+// What is known of single links beyond their states. Of the accepted topology `topology`.
+struct LinkSights {
+  fabric::TopologyPtr topology;
+  std::vector<FlappingCable> flapping;  // the longest first
+  UnseenLinks unseen;
+  std::uint64_t pairs_lost_by_held = 0;  // pairs of end ports
+};
+
+// Management keys of ports as last read back, in direct mode with a secret (fabric/drivers/management_keys.h).
+struct KeysStatus {
+  std::uint64_t generation = 0;
+  std::uint64_t ports = 0;                            // that can hold one; each is one of:
+  std::uint64_t held = 0;                             // have the key of this generation
+  std::uint64_t locked = 0, without = 0, silent = 0;  // have one that is not known; keep none; do not answer
+  std::int64_t seen_us = 0;                           // unix
+};
+
 struct Discovery {
-  std::int64_t at_us = 0;    // unix: the last full or light sweep; 0: never
-  std::int64_t took_us = 0;  // the last full one, and the datagrams it sent
+  std::vector<IsolatedDevice> counters_unread;  // devices that are there, and whose counters cannot be read
+  std::int64_t at_us = 0;                       // unix: the last full or light sweep; 0: never
+  std::int64_t took_us = 0;                     // the last full one, and the datagrams it sent
   std::uint64_t mads = 0;
   Walk walk;
+  std::optional<KeysStatus> keys;  // none: ports are given none
+  FoundChangesPtr changes;  // of the differences, what could be accepted as one change each; null: none was looked for
 };
 
 struct SubnetStatus {
@@ -117,11 +168,20 @@ struct SubnetStatus {
 
   // What was found.
   std::string port;  // of this machine, through which the subnet is reached: "mlx5_0/1"
-  std::uint64_t switches = 0, adapters = 0, links_up = 0, links_down = 0, links_damped = 0;
+  std::uint64_t switches = 0, adapters = 0;
+  LinkCounts links;
   Discovery discovery;
   std::vector<FabricDifference> differences;  // the first kMaxDifferences
   std::uint64_t difference_count = 0;
-  fabric::TopologyPtr discovered;  // null: not yet
+  fabric::TopologyPtr discovered;            // null: not yet
+  std::shared_ptr<const LinkSights> sights;  // null: not yet
+
+  // Nothing is known of it now: links, tables and what is said of them are those of discovery.at_us, or of no time.
+  [[nodiscard]] bool is_unseen() const { return phase == SubnetPhase::offline || phase == SubnetPhase::blind; }
+  // As they may be shown: of links that are not seen now nothing but their number is said.
+  [[nodiscard]] LinkCounts links_now() const {
+    return is_unseen() ? LinkCounts{.unknown = links.up + links.down + links.damped + links.unknown} : links;
+  }
 
   // What switches hold.
   std::uint64_t blocks_wanted = 0, blocks_differing = 0;  // 64-entry blocks of tables; as last read or written
@@ -129,6 +189,7 @@ struct SubnetStatus {
   std::optional<std::uint64_t> applied_digest;  // equal to the wanted one when synced
   std::shared_ptr<const fabric::Routing> wanted, applied;
   std::int64_t read_back_us = 0;  // unix: when tables were last read
+  TablesSeen tables_seen;
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;

@@ -1,4 +1,4 @@
-// The refusal of a job that has no place now or never, with the explanation. For the files of this folder.
+// The refusal of a job that has no place now or never, with the explanation. For this folder and decide/.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,9 @@ inline Rejection refused_placement(scheduler::PlacementResult result) {
                        {},
                        {}},
                       nullptr};
+  if (!result.explanation.more.empty()) {
+    rejection.error = error_of(rejection.error.kind, result.explanation.code, result.explanation.whole());
+  }
   rejection.placement = std::make_shared<const scheduler::PlacementResult>(std::move(result));
   return rejection;
 }

@@ -1,0 +1,189 @@
+#include "services/control/decide/gang.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "scheduler/placement/fit/placement_fabric.h"
+
+namespace railweave::control {
+namespace {
+
+using fabric::HostId;
+using scheduler::GroupIndex;
+using scheduler::Hierarchy;
+using scheduler::JobSpec;
+
+constexpr std::size_t kMostTries = 64;  // of groups in which roles could be together
+
+class GangSearch {
+ public:
+  GangSearch(const ClusterState& state, std::span<const JobSpec> specs, std::span<const GangRule> rules,
+             const StartRole& start)
+      : state_(state),
+        hierarchy_(state.placement_fabric->hierarchy()),
+        specs_(specs),
+        rules_(rules),
+        start_(start),
+        banned_(rules.size()) {}
+
+  std::expected<std::vector<JobSpec>, GangRefusal> run() {
+    std::optional<GangRefusal> first;
+    for (std::size_t tries = 0; tries < kMostTries; ++tries) {
+      auto planned = attempt();
+      if (planned) return planned;
+      const std::size_t item = planned.error().item;
+      if (!first) first = std::move(planned.error());
+      if (!ban_group_of(item)) break;
+    }
+    return std::unexpected(std::move(*first));
+  }
+
+ private:
+  std::expected<std::vector<JobSpec>, GangRefusal> attempt() {
+    ClusterState trial = state_;
+    chosen_.assign(rules_.size(), std::nullopt);
+    used_.assign(rules_.size(), {});
+    std::vector<JobSpec> planned;
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      JobSpec spec = specs_[i];
+      if (auto confined = confine(spec); !confined) {
+        return std::unexpected(GangRefusal{i, Rejection{std::move(confined.error()), nullptr}});
+      }
+      auto job = start_(trial, i, spec);
+      if (!job) return std::unexpected(GangRefusal{i, std::move(job.error())});
+      note(spec.name, trial.jobs.find(*job));
+      planned.push_back(std::move(spec));
+    }
+    return planned;
+  }
+
+  // Groups that NVLink makes inside a node count as the node: jobs are confined by nodes.
+  [[nodiscard]] unsigned level_of(const GangRule& rule) const {
+    const unsigned level = hierarchy_.level_of(rule.level);
+    return level == Hierarchy::kNoLevel ? level : std::max(level, hierarchy_.host_level());
+  }
+  [[nodiscard]] std::optional<GroupIndex> group_of(HostId host, unsigned level) const {
+    if (hierarchy_.host_leaf_count(host) == 0) return std::nullopt;
+    return hierarchy_.group_of_leaf(level, hierarchy_.host_first_leaf(host));
+  }
+  [[nodiscard]] static bool is_in(const GangRule& rule, const std::string& name) {
+    return std::ranges::find(rule.roles, name) != rule.roles.end();
+  }
+
+  Result<void> confine(JobSpec& spec) const {
+    for (std::size_t r = 0; r < rules_.size(); ++r) {
+      if (!is_in(rules_[r], spec.name)) continue;
+      const unsigned level = level_of(rules_[r]);
+      if (level == Hierarchy::kNoLevel) {
+        return fail(ErrorKind::impossible, "jobs.unknownLevel",
+                    "the fabric has no level " + std::string(fabric::to_string(rules_[r].level)));
+      }
+      if (!rules_[r].together) {
+        std::set<GroupIndex> others;
+        for (const auto& [name, groups] : used_[r]) {
+          if (name != spec.name) others.insert(groups.begin(), groups.end());
+        }
+        keep_off(spec, level, others);
+      } else if (chosen_[r]) {
+        keep_to(spec, level, *chosen_[r]);
+      } else {
+        keep_off(spec, level, banned_[r]);
+        const auto required = spec.job.required ? hierarchy_.level_of(*spec.job.required) : Hierarchy::kNoLevel;
+        if (required == Hierarchy::kNoLevel || required > level) spec.job.required = rules_[r].level;
+        if (spec.job.preferred && hierarchy_.level_of(*spec.job.preferred) > level) spec.job.preferred.reset();
+      }
+      if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes || spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
+        return fail(ErrorKind::impossible, "gang.tooLarge",
+                    "a rule would name more than " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes", {},
+                    "ask for a nearer level");
+      }
+    }
+    return {};
+  }
+
+  void keep_off(JobSpec& spec, unsigned level, const std::set<GroupIndex>& groups) const {
+    if (groups.empty()) return;
+    const auto& topology = state_.topology();
+    for (const HostId host : topology.hosts()) {
+      const auto group = group_of(host, level);
+      if (!group || !groups.contains(*group)) continue;
+      const std::string name(topology.name(host));
+      if (std::ranges::find(spec.exclude_nodes, name) == spec.exclude_nodes.end()) spec.exclude_nodes.push_back(name);
+    }
+  }
+
+  void keep_to(JobSpec& spec, unsigned level, GroupIndex chosen) const {
+    const auto& topology = state_.topology();
+    const std::set<std::string> asked(spec.only_nodes.begin(), spec.only_nodes.end());
+    spec.only_nodes.clear();
+    for (const HostId host : topology.hosts()) {
+      const std::string name(topology.name(host));
+      if (group_of(host, level) == chosen && (asked.empty() || asked.contains(name))) spec.only_nodes.push_back(name);
+    }
+    // None is allowed: nothing fits, while no list would mean any node.
+    if (spec.only_nodes.empty()) spec.exclude_nodes = all_names();
+  }
+  [[nodiscard]] std::vector<std::string> all_names() const {
+    std::vector<std::string> names;
+    for (const HostId host : state_.topology().hosts()) names.emplace_back(state_.topology().name(host));
+    return names;
+  }
+
+  void note(const std::string& name, const JobPtr& job) {
+    if (job == nullptr || job->placement.gpu_of_rank.empty()) return;
+    const auto& topology = state_.topology();
+    for (std::size_t r = 0; r < rules_.size(); ++r) {
+      if (!is_in(rules_[r], name)) continue;
+      for (const auto gpu : job->placement.held_gpus()) {
+        const auto group = group_of(topology.host(gpu), level_of(rules_[r]));
+        if (!group) continue;
+        if (rules_[r].together) {
+          if (!chosen_[r]) chosen_[r] = group;
+        } else {
+          used_[r][name].insert(*group);
+        }
+      }
+    }
+  }
+
+  // The group in which the item had no place beside those before it. False: no rule chose one for it.
+  bool ban_group_of(std::size_t item) {
+    for (std::size_t r = 0; r < rules_.size(); ++r) {
+      if (!rules_[r].together || !chosen_[r] || !is_in(rules_[r], specs_[item].name)) continue;
+      banned_[r].insert(*chosen_[r]);
+      return true;
+    }
+    return false;
+  }
+
+  const ClusterState& state_;
+  const Hierarchy& hierarchy_;
+  const std::span<const JobSpec> specs_;
+  const std::span<const GangRule> rules_;
+  const StartRole& start_;
+  std::vector<std::set<GroupIndex>> banned_;                       // by rule
+  std::vector<std::optional<GroupIndex>> chosen_;                  // by rule, of an attempt
+  std::vector<std::map<std::string, std::set<GroupIndex>>> used_;  // by rule and name, of an attempt
+};
+
+}  // namespace
+
+std::expected<std::vector<JobSpec>, GangRefusal> plan_gang(const ClusterState& state, std::span<const JobSpec> specs,
+                                                           std::span<const GangRule> rules, const StartRole& start) {
+  return GangSearch(state, specs, rules, start).run();
+}
+
+Rejection refused_with(const std::string& name, bool never) {
+  return {{never ? ErrorKind::impossible : ErrorKind::conflict,
+           "gang.notPlaced",
+           "all roles of a gang start or none does, and " + (name.empty() ? "another one" : name) + " has no place",
+           {},
+           {}},
+          nullptr};
+}
+
+}  // namespace railweave::control
