@@ -13,7 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -29,10 +32,12 @@ import (
 	"railweave.dev/kubernetes/contract"
 	"railweave.dev/kubernetes/controller"
 	"railweave.dev/kubernetes/extender"
+	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/kueue"
 	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/nodes"
 	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/policy"
 )
 
 type options struct {
@@ -42,22 +47,26 @@ type options struct {
 	webhook, labels, drains, lead bool
 	hyperNodes, kueue, gangs      bool
 	webhookAddress, webhookHosts  string
+	tenant                        string
 	serve                         string
 	workers                       int
 	calm, lease                   time.Duration
-	whenAway                      string
+	whenAway, step                string
 	qps                           float64
+	deviceClasses                 string
 }
 
 func read() (*options, error) {
 	o := &options{}
+	flag.StringVar(&o.step, "step", "place", "what Railweave decides: observe, nothing: pods are the scheduler's, and events say where they would have been placed; place, the nodes of groups")
 	flag.StringVar(&o.server, "server", os.Getenv("RAILWEAVE_URL"), "URL of railweaved (RAILWEAVE_URL)")
 	flag.StringVar(&o.tokenFile, "token-file", "", "file with an operator's token (or RAILWEAVE_TOKEN)")
 	flag.StringVar(&o.caFile, "ca-file", "", "authorities of the service's certificate; the system's where it is left out")
 	flag.StringVar(&o.Cluster, "cluster", "default", "this cluster's name: two clusters of one Railweave have different ones")
-	flag.StringVar(&o.Tenant, "tenant", "", "tenant of pods without annotation "+names.Tenant+"; left out, the namespace's name")
-	flag.StringVar(&o.GpuResource, "gpu-resource", names.DefaultGpuResource, "resource that pods ask GPUs by")
-	flag.StringVar(&o.whenAway, "when-away", "hold", "what gated pods do while Railweave is away: hold, or lift after --grace")
+	flag.StringVar(&o.tenant, "tenant", "", "tenant that all namespaces charge where there is no ConfigMap "+policy.ConfigMapName+"; left out, the one of the namespace's name")
+	flag.StringVar(&o.GpuResource, "gpu-resource", names.DefaultGpuResource, "resources that pods ask GPUs by, with commas between them; one is one GPU")
+	flag.StringVar(&o.deviceClasses, "gpu-device-classes", names.DefaultDeviceClasses, "DeviceClasses that ResourceClaims ask GPUs by, with commas between them")
+	flag.StringVar(&o.whenAway, "when-away", "lift", "what gated pods do while Railweave is away: lift, after --grace, or hold")
 	flag.DurationVar(&o.Grace, "grace", 5*time.Minute, "how long Railweave may be away before gates are lifted")
 	flag.DurationVar(&o.Patience, "patience", time.Minute, "how long a pinned pod may wait for its node, and a group for pods that are missing")
 	flag.DurationVar(&o.NodeLost, "node-lost", 30*time.Second, "how long a node may be not ready before it is taken for lost")
@@ -85,12 +94,17 @@ func read() (*options, error) {
 		return nil, fmt.Errorf("%q is no option; see --help", flag.Arg(0))
 	case o.server == "":
 		return nil, fmt.Errorf("no service is named: give --server or RAILWEAVE_URL, for example http://127.0.0.1:7470")
+	case o.step != "observe" && o.step != "place":
+		return nil, fmt.Errorf("--step is %q; it is observe or place", o.step)
 	case o.whenAway != "hold" && o.whenAway != "lift":
 		return nil, fmt.Errorf("--when-away is %q; it is hold or lift", o.whenAway)
 	case strings.ContainsAny(o.Cluster, "/ ") || o.Cluster == "":
 		return nil, fmt.Errorf("--cluster is %q; it is a name without / and blanks", o.Cluster)
 	}
 	o.Lift = o.whenAway == "lift"
+	if o.Observe = o.step == "observe"; o.Observe {
+		o.labels, o.drains, o.hyperNodes, o.kueue, o.AdoptOthers = false, false, false, false, true
+	}
 	return o, nil
 }
 
@@ -116,7 +130,8 @@ func lean(object any) (any, error) {
 
 func (o *options) manager(ctx context.Context, config *rest.Config) (manager.Manager, error) {
 	settings := ctrl.Options{
-		Cache:                         cache.Options{DefaultTransform: lean},
+		Cache: cache.Options{DefaultTransform: lean, ByObject: map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {
+			Namespaces: map[string]cache.Config{o.namespace: {FieldSelector: fields.OneTermEqualSelector("metadata.name", policy.ConfigMapName)}}}}},
 		HealthProbeBindAddress:        o.health,
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		LeaderElection:                o.lead,
@@ -177,6 +192,16 @@ func (o *options) listener(service *contract.Client) manager.Runnable {
 	}}
 }
 
+// rules reads the operator's policy, and keeps it as it is from then on: on every replica, as its webhooks ask for it.
+func (o *options) rules(ctx context.Context, mgr manager.Manager, log logr.Logger) error {
+	o.Policy = &policy.Source{Tenant: o.tenant, Log: log.WithName("policy"), Recorder: mgr.GetEventRecorder("railweave")}
+	if err := o.Policy.Load(ctx, mgr.GetAPIReader(), o.namespace); err != nil {
+		return err
+	}
+	o.Claims = &group.Claims{Live: mgr.GetAPIReader(), Classes: o.deviceClasses}
+	return nil
+}
+
 func run() error {
 	o, err := read()
 	if err != nil {
@@ -198,19 +223,23 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	if err := o.rules(ctx, mgr, log); err != nil {
+		return err
+	}
 	syncer := &nodes.Syncer{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), HyperNodes: o.hyperNodes, Contract: service, Log: log.WithName("nodes"), NotReady: controller.NotReady, Every: 10 * time.Second,
 		NodeLost: o.NodeLost, Calm: o.calm, Labels: o.labels, Drains: o.drains, GpuResource: o.GpuResource}
 	book := &placement.Book{Client: service, Cluster: o.Cluster, Log: log.WithName("jobs"), Event: syncer.Seen}
 	if err := controller.Add(mgr, book, syncer, syncer.Poke, o.Options, o.workers, log); err != nil {
 		return err
 	}
-	for _, one := range []manager.Runnable{leading{book.Start}, leading{syncer.Start}} {
+	follow := everywhere{func(ctx context.Context) error { return o.Policy.Follow(ctx, mgr.GetCache()) }}
+	for _, one := range []manager.Runnable{leading{book.Start}, leading{syncer.Start}, follow} {
 		if err := mgr.Add(one); err != nil {
 			return err
 		}
 	}
 	if o.kueue {
-		checks := &kueue.Checks{Client: mgr.GetClient(), Contract: service, Site: syncer, Log: log.WithName("kueue"), Cluster: o.Cluster, Tenant: o.Tenant,
+		checks := &kueue.Checks{Client: mgr.GetClient(), Contract: service, Site: syncer, Log: log.WithName("kueue"), Cluster: o.Cluster, Rules: o.Rules,
 			GpuResource: o.GpuResource}
 		if err := checks.Add(ctx, mgr); err != nil {
 			return err
@@ -222,7 +251,7 @@ func run() error {
 		}
 	}
 	if o.webhook {
-		pods := &placing.Pods{GpuResource: o.GpuResource, Tenant: o.Tenant}
+		pods := &placing.Pods{GpuResource: o.GpuResource, Rules: o.Rules, Claims: o.Claims, Observe: o.Observe}
 		if o.gangs {
 			_, err := mgr.GetRESTMapper().RESTMapping(controller.GangKind)
 			if pods.Gangs = err == nil; !pods.Gangs {

@@ -8,14 +8,17 @@
 #include <unistd.h>
 
 #include "services/railweave/admin/admin.h"
+#include "services/railweave/assess/assess.h"
 #include "services/railweave/collect/collect.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/completion.h"
+#include "services/railweave/command_line/help_command.h"
 #include "services/railweave/command_line/help_text.h"
 #include "services/railweave/command_line/man_page.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/lab/lab.h"
+#include "services/railweave/support/support_bundle.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace {
@@ -54,10 +57,13 @@ void build_tree(CLI::App& root, Session& session) {
   add_webhook_commands(root, session);
   add_audit_commands(root, session);
   add_operation_commands(root, session);
+  add_support_bundle_command(root, session);
   add_login_commands(root, session);
   add_completion_commands(root, session);
   add_man_command(root, session);
+  add_help_commands(root, session);
   add_admin_commands(root, session);
+  add_assess_command(root, session);
   add_lab_commands(root, session);
   finish_tree(root, session);
 }
@@ -81,6 +87,7 @@ int run(Session& session, int argc, const char* const* argv) {
     }
     session.output.end_progress();
     session.output.flush();
+    session.note_changed_service();
     return number_of(session.exit_code);
   } catch (const CommandFailure& failure) {
     try {

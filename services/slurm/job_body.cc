@@ -9,7 +9,7 @@ namespace {
 
 using cli::Json;
 
-constexpr std::size_t kMostExcluded = 4096;  // of the contract
+constexpr std::size_t kMostNames = 4096;  // of the contract
 constexpr std::string_view kWord = "railweave:";
 
 std::unexpected<Error> refuse(std::string why) { return fail(ErrorKind::invalid, "slurm.badJob", std::move(why)); }
@@ -83,10 +83,9 @@ std::string key_of_placement(const std::string& cluster, const std::string& name
   return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
 }
 
-Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running,
-                      std::span<const std::string> excluded) {
+Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running, const NodeChoice& choice) {
   const bool exact = running != nullptr && !running->ranks.empty();
-  if (job.nodes == 0) return refuse("its number of nodes is a range");
+  if (job.nodes == 0) return refuse("its number of nodes is not known");
   if (job.gpus == 0) return refuse("it asks for no GPUs");
   if (!exact && job.gpus % job.nodes != 0) return refuse("its GPUs are not the same number on each node");
   Json body;
@@ -103,6 +102,7 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
     body["parallelism"] = {{"data", job.gpus}};
   }
   body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
+  if (!owner.step.empty()) body["external"]["step"] = owner.step;
   if (job.time_limit_s > 0) body["expectedDuration"] = "PT" + std::to_string(job.time_limit_s) + "S";
   const auto seconds = [](std::int64_t s) { return "PT" + std::to_string(s) + "S"; };
   body["launcher"] = {{"acceptWithin", seconds(owner.accept_s)},
@@ -115,10 +115,17 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
     return body;
   }
   body["gpusPerNode"] = job.gpus / job.nodes;
-  if (running != nullptr)
+  if (running == nullptr && !choice.excluded.empty() && choice.allowed.size() < job.nodes) {
+    return refuse("Slurm has " + std::to_string(choice.allowed.size()) + " nodes for it now, and it needs " +
+                  std::to_string(job.nodes));
+  }
+  if (running != nullptr) {
     body["nodes"] = running->nodes;
-  else if (!excluded.empty())
-    body["excludeNodes"] = excluded.first(std::min(excluded.size(), kMostExcluded));
+  } else if (choice.excluded.size() <= kMostNames) {
+    if (!choice.excluded.empty()) body["excludeNodes"] = choice.excluded;
+  } else {
+    body["nodes"] = choice.allowed;
+  }
   return body;
 }
 

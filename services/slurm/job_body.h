@@ -15,6 +15,7 @@ namespace railweave::slurm {
 struct Owner {
   std::string cluster;  // Slurm's name of itself
   std::string tenant;   // of jobs without an account
+  std::string step;     // of control: observe, order, place
   // How long an offer stands that is not accepted, a job may stay that has to leave, and Slurm may take to clear its nodes.
   std::int64_t accept_s = 120, notice_s = 60, release_s = 600;
 };
@@ -24,8 +25,12 @@ std::string placement_name(const std::string& cluster, const std::string& key);
 // The key() of the job that a placement's name is of; "": of no job of this cluster.
 std::string key_of_placement(const std::string& cluster, const std::string& name);
 
-// running: where it is taken over; null: it is to be placed on any nodes but `excluded`. The error is a reason to show.
-Result<cli::Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running,
-                           std::span<const std::string> excluded);
+// The nodes that a job may not have, and those that it may; both sorted. Borrowed.
+struct NodeChoice {
+  std::span<const std::string> excluded, allowed;
+};
+
+// running: where it is taken over; null: it is to be placed on the nodes of the choice. The error is a reason to show.
+Result<cli::Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running, const NodeChoice& choice);
 
 }  // namespace railweave::slurm

@@ -26,7 +26,7 @@ using namespace railweave::slurm;
 struct Options {
   OperatorOptions of_cycle;
   std::string server, profile;
-  Owner owner;
+  Owner owner{.step = "place"};
   double interval_s = 2, timeout_s = 30;
   std::uint64_t gpus_per_node = 0;
   bool once = false;
@@ -51,6 +51,12 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("TENANT");
   app.add_option("--cluster", options.owner.cluster, "Name of this cluster; by default ClusterName of slurm.conf")
       ->type_name("NAME");
+  app.add_option("--step", options.owner.step,
+                 "What Railweave decides: observe, nothing: jobs are adopted, and advice is in the AdminComment; "
+                 "order, the order of ranks; "
+                 "place, the nodes")
+      ->check(CLI::IsMember({"observe", "order", "place"}))
+      ->capture_default_str();
   app.add_option("--interval", options.interval_s, "Seconds between two cycles")
       ->check(CLI::Range(0.1, 60.0))
       ->capture_default_str();
@@ -178,16 +184,23 @@ int run(const Options& options) {
     try {
       if (!cycles) {
         Owner owner = options.owner;
-        if (owner.cluster.empty()) owner.cluster = cli::value_or_fail(slurm.name());
+        const SlurmSettings settings = cli::value_or_fail(slurm.settings());
+        if (owner.cluster.empty()) owner.cluster = settings.name;
         placements.emplace(session.service(), std::move(owner));
-        cycles.emplace(slurm, *placements, options.of_cycle, say);
-        if (!options.no_drains) nodes.emplace(slurm, session.service(), options.of_nodes, say);
+        cycles.emplace(slurm, *placements, settings, options.of_cycle, say);
+        if (!settings.tracks_gpus) {
+          say("AccountingStorageTRES has no gres/gpu: how many GPUs a job has that asks for them by task is read from "
+              "its "
+              "nodes, one job at a time; AccountingStorageTRES=gres/gpu in slurm.conf saves that");
+        }
+        if (!options.no_drains && options.of_cycle.step == Step::place)
+          nodes.emplace(slurm, session.service(), options.of_nodes, say);
       }
       const std::uint64_t commands = slurm.calls();
       const std::uint64_t requests = placements->calls();
       const CycleReport did = cycles->cycle(static_cast<std::int64_t>(std::time(nullptr)));
       const double look_s = std::max(options.interval_s, static_cast<double>(options.of_nodes.trouble_s) / 2);
-      if (nodes && began - looked >= std::chrono::duration<double>(look_s)) {
+      if (nodes && (did.nodes_are_back || began - looked >= std::chrono::duration<double>(look_s))) {
         looked = began;
         nodes->look(static_cast<std::int64_t>(std::time(nullptr)));
       }
@@ -200,6 +213,7 @@ int run(const Options& options) {
       if (failure.error().text() != trouble)
         say(failure.error().text() + "; jobs begin by themselves when their grace period is over");
       trouble = failure.error().text();
+      if (cycles) cycles->say_away();
       if (options.once) return 1;
       pause_s = std::min(pause_s * 2, std::max(kLongestPause_s, options.interval_s));
     }
@@ -215,6 +229,9 @@ int main(int argc, char** argv) {
   add_options(app, options);
   add_hooks(app, options);
   CLI11_PARSE(app, argc, argv);
+  options.of_cycle.step = options.owner.step == "observe" ? Step::observe
+                          : options.owner.step == "order" ? Step::order
+                                                          : Step::place;
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);

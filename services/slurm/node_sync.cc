@@ -26,6 +26,7 @@ std::string trouble_for_slurm(const NodeLook& node) {
   if (node.drained && !begins(node.drain_reason, kFromSlurm))
     return std::string(kFromRailweave) + (node.drain_reason.empty() ? "drained" : node.drain_reason);
   if (node.link_down) return std::string(kFromRailweave) + "a link of its GPUs is down or drained";
+  if (node.cut_off) return std::string(kFromRailweave) + "no links in use join it to the rest of its fabric";
   return {};
 }
 
@@ -67,11 +68,12 @@ std::vector<NodeChange> NodePlan::next(const std::map<std::string, NodeLook>& no
     } else if (!to_railweave.empty() && !node.drained && lasted >= patience_.trouble_s && !memory.passed_on) {
       changes.push_back({Kind::drain_in_railweave, name, cut(to_railweave)});
       memory.passed_on = true;
-    } else if (trouble.empty() && lasted >= patience_.calm_s) {
-      if (node.slurm_state.starts_with("drain") && begins(node.slurm_reason, kFromRailweave))
-        changes.push_back({Kind::resume_in_slurm, name, {}});
-      else if (node.drained && begins(node.drain_reason, kFromSlurm))
-        changes.push_back({Kind::undrain_in_railweave, name, {}});
+    } else if (trouble.empty() && node.drained && begins(node.drain_reason, kFromSlurm)) {
+      // Slurm has it in use, and begins jobs there at once.
+      changes.push_back({Kind::undrain_in_railweave, name, {}});
+    } else if (trouble.empty() && lasted >= patience_.calm_s && node.slurm_state.starts_with("drain") &&
+               begins(node.slurm_reason, kFromRailweave)) {
+      changes.push_back({Kind::resume_in_slurm, name, {}});
     }
   }
   std::erase_if(memory_, [&](const auto& entry) { return entry.second.seen_s != now_s; });
@@ -91,6 +93,7 @@ std::map<std::string, NodeLook> NodeSync::read() {
         look.known = true;
         look.drained = cli::flag_of(node, "drained");
         look.link_down = cli::text_of(node, "state") == "linkDown";
+        look.cut_off = cli::text_of(node, "state") == "cutOff";
       },
       [&] { nodes.clear(); });
   service_.each_item(

@@ -21,6 +21,7 @@ struct NodeLook {
   std::string slurm_state, slurm_reason;  // "" where Slurm does not know it
   bool known = false;                     // to Railweave
   bool link_down = false;
+  bool cut_off = false;
   bool drained = false;
   std::string drain_reason;
 };

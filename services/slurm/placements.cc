@@ -1,8 +1,11 @@
 #include "services/slurm/placements.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 #include "fabric/base/text/time_text.h"
+#include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/connection/target.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -66,13 +69,13 @@ std::string Placements::block_level() {
   return !domains.empty() && cli::list(domains.front(), "nodes").size() > 1 ? "nvlinkDomain" : "leafGroup";
 }
 
-std::vector<Placed> Placements::place(std::span<const Ask> asks, std::span<const std::string> excluded,
-                                      const Blocks* blocks) {
+std::vector<Placed> Placements::place(std::span<const Ask> asks, const Blocks* blocks) {
   std::vector<Placed> placed(asks.size());
   std::vector<Open> open;
   for (std::size_t i = 0; i < asks.size(); ++i) {
     const SlurmJob& job = *asks[i].job;
-    auto body = job_body(owner_, job, asks[i].running, excluded);
+    auto body = job_body(owner_, job, asks[i].running, asks[i].choice);
+    if (body && !asks[i].advice.empty()) (*body)["external"]["advice"] = asks[i].advice;
     if (body && blocks != nullptr) keep_in_blocks(*blocks, job.nodes, job.gpus / std::max(1U, job.nodes), *body);
     if (body)
       open.push_back({i,
@@ -125,7 +128,64 @@ void Placements::submit(std::span<Open> batch, int attempt, std::vector<Placed>&
     // The key was used before the job was changed, or for another set of nodes: what it made may still hold GPUs.
     batch[i].done = code != "idempotency.jobEnded" && code != "idempotency.keyReused";
     if (batch[i].done) into.reason = cli::text_of(problem, "detail");
+    // No time makes a tenant of its account: it is not for Railweave to decide.
+    into.gave_up = code.starts_with("tenants.");
   }
+}
+
+Placements::WouldBe Placements::would_be(const Json& body, bool with_nodes) {
+  ++calls_;
+  const Json answer = service_.post(Target("/v1/placements/query").query("ranks", with_nodes ? "true" : "false"), body);
+  WouldBe found{.placed = cli::text_of(answer, "outcome") == "placed", .nodes = {}, .reason = {}};
+  if (!found.placed) found.reason = cli::text_of(answer, "reason");
+  const Json& predicted = cli::field(answer, "predicted");
+  const Json& step = cli::field(predicted, "stepMs");
+  const Json& ms = step.is_number() ? step : cli::field(predicted, "communicationMs");
+  if (ms.is_number()) found.ms = ms.get<double>();
+  if (!with_nodes) return found;
+  for (const Json& rank : cli::list(cli::field(answer, "ranks"), "items")) {
+    std::string node = cli::text_of(rank, "node");
+    if (std::ranges::find(found.nodes, node) == found.nodes.end()) found.nodes.push_back(std::move(node));
+  }
+  return found;
+}
+
+std::string Placements::advice(const SlurmJob& job, const NodeChoice& choice) {
+  constexpr std::uint64_t kMostNamedGpus = 2048;  // whose nodes are asked for by their ranks
+  constexpr double kSame = 0.99;
+  auto body = job_body(owner_, job, nullptr, choice);
+  if (!body) return {};
+  const WouldBe there = would_be(*body, job.gpus <= kMostNamedGpus);
+  if (!there.placed) return "Railweave would let it wait: " + there.reason;
+  Json here_body = *body;
+  here_body.erase("excludeNodes");
+  here_body["nodes"] = job.running;
+  const WouldBe here = would_be(here_body, false);
+  auto sorted_nodes = there.nodes;
+  std::ranges::sort(sorted_nodes);
+  auto own = job.running;
+  std::ranges::sort(own);
+  if (sorted_nodes == own) return "Railweave would have chosen the same nodes";
+  const std::string where = there.nodes.empty() ? "other nodes" : fabric::compress_hostlist(sorted_nodes);
+  if (here.ms <= 0 || there.ms <= 0) return "Railweave would have chosen " + where;
+  if (there.ms >= here.ms * kSame) return "Railweave would have chosen " + where + ", which is no faster";
+  const auto number = [](double ms) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g", ms);
+    return std::string(text.data());
+  };
+  return "Railweave would have chosen " + where + ": " + number(there.ms) +
+         " ms of communication predicted for a step instead of " + number(here.ms);
+}
+
+std::map<std::string, std::uint64_t> Placements::fabric_nodes() {
+  std::map<std::string, std::uint64_t> nodes;
+  ++calls_;
+  service_.each_item(
+      Target("/v1/nodes").query("fields", "id,gpus"), 0,
+      [&](const Json& node) { nodes[cli::text_of(node, "id")] = node.value("gpus", std::uint64_t{0}); },
+      [&] { nodes.clear(); });
+  return nodes;
 }
 
 std::vector<std::string> Placements::nodes(const std::string& id) {

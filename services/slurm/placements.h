@@ -19,7 +19,7 @@ struct Placed {
   std::string id;                  // "job-000012"; "": not placed
   std::vector<std::string> nodes;  // in the order of their first ranks
   std::string reason;              // why it is not
-  bool gave_up = false;            // it was placed too often and could not begin
+  bool gave_up = false;            // it is for Slurm to place, by the reason
 };
 
 // Why a placement is to be given back, and until when its job may stay.
@@ -44,9 +44,15 @@ class Placements {
   struct Ask {
     const SlurmJob* job;
     const Running* running = nullptr;  // where it runs already; null: it waits
+    NodeChoice choice = {};
+    std::string advice = {};  // kept with the job
   };
+  // Of a job that runs and is not known to Railweave yet: where it would have been placed among the nodes of the choice, in words.
+  std::string advice(const SlurmJob& job, const NodeChoice& choice);
   // blocks: that Slurm has; null: jobs are where they are.
-  std::vector<Placed> place(std::span<const Ask> asks, std::span<const std::string> excluded, const Blocks* blocks);
+  std::vector<Placed> place(std::span<const Ask> asks, const Blocks* blocks);
+  // GPUs of the fabric's nodes, by name.
+  std::map<std::string, std::uint64_t> fabric_nodes();
   // Whose groups are the blocks of the exported topology.
   std::string block_level();
   std::vector<std::string> nodes(const std::string& id);
@@ -66,6 +72,14 @@ class Placements {
 
  private:
   struct Open;
+  // A what-if: the nodes in the order of their first ranks, none where they were not asked for, and the predicted time.
+  struct WouldBe {
+    bool placed = false;
+    std::vector<std::string> nodes;
+    std::string reason;
+    double ms = 0;  // of a step, or of its communication; 0: not predicted
+  };
+  WouldBe would_be(const cli::Json& body, bool with_nodes);
   void submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed);
   // False where the job is not in the state for it.
   bool say(const cli::Target& target, api::Method method = api::Method::post);

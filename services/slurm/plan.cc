@@ -8,10 +8,29 @@ namespace railweave::slurm {
 namespace {
 
 bool stuck(const Situation& situation, const SlurmJob& job) {
-  if (job.reason.starts_with("ReqNodeNotAvail") || job.reason == "BadConstraints") return true;
+  // Of several partitions Slurm says so of one, before it tries the next.
+  if (job.reason.starts_with("ReqNodeNotAvail") && !job.needs.partition.contains(',')) return true;
   if (job.eligible_s > 0 && situation.now_s - job.eligible_s > situation.patience_s) return true;
   return std::ranges::any_of(
       job.pinned, [&](const std::string& node) { return std::ranges::binary_search(situation.unavailable, node); });
+}
+
+// Why Slurm does not begin it on the nodes of its pin, and would not on others either, or on others that only Slurm knows;
+// "": there is no such reason.
+std::string refusal_of(const Situation& situation, const SlurmJob& job) {
+  if (job.reason == "BadConstraints") {
+    return situation.has_blocks ? "its blocks, or the job's segments, do not allow the nodes that Railweave chose"
+                                : "Slurm does not take the nodes that Railweave chose (BadConstraints)";
+  }
+  if (job.reason.starts_with("ReqNodeNotAvail") && job.reason.contains("eserved")) {
+    return "Slurm does not give it the nodes that Railweave chose (" + job.reason + ")";
+  }
+  // Limits of accounts, QOS and licences hold back the job wherever it would run: no GPUs are held for it meanwhile.
+  for (const std::string_view limit :
+       {"QOS", "Assoc", "MaxMemPerLimit", "Licenses", "BurstBuffer", "MaxJobs", "Partition", "AccountNot"}) {
+    if (job.reason.starts_with(limit)) return "Slurm holds it back by " + job.reason;
+  }
+  return {};
 }
 
 constexpr std::string_view kArrayWords = "waits for its array, tasks at a time: ";
@@ -49,8 +68,8 @@ void plan_pending(const Situation& situation, const SlurmJob& job, const Held* h
     if (held != nullptr) plan.end.push_back(*held);
   } else if (held != nullptr) {
     const bool pinned = job.is_pinned() && job.placed_by(held->id) && held->phase != Held::Phase::offered;
-    if (pinned && situation.has_blocks && job.reason == "BadConstraints") {
-      plan.leave.push_back({&job, "its blocks, or the job's segments, do not allow the nodes that Railweave chose"});
+    if (const std::string refused = pinned ? refusal_of(situation, job) : std::string(); !refused.empty()) {
+      plan.leave.push_back({&job, refused});
     } else if (held->phase == Held::Phase::releasing || job.waits_for_itself()) {
       plan.repin.push_back(&job);
     } else if (!pinned) {

@@ -21,7 +21,7 @@ struct Held {
 struct Situation {
   const std::vector<SlurmJob>* jobs = nullptr;  // by priority
   std::map<std::string, Held> placements;       // by key of the job of Slurm
-  std::vector<std::string> unavailable;         // nodes that are down or drained, sorted
+  std::vector<std::string> unavailable;         // nodes that are down or drained, or used by what is not known; sorted
   std::int64_t now_s = 0;
   std::int64_t patience_s = 0;  // how long a pinned job may wait for its nodes
   bool has_blocks = false;      // Slurm's topology/block decides with

@@ -9,12 +9,13 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 29U;
 
-bool is_unavailable(std::string_view state) {
-  for (const std::string_view word :
-       {"down", "drain", "fail", "maint", "unknown", "not_responding", "reboot", "inval"}) {
-    if (state.contains(word)) return true;
-  }
-  return state.ends_with('*');  // it does not answer
+// The value of a line of scontrol show config; "" without.
+std::string setting(std::string_view text, const std::string& name) {
+  const std::size_t at = text.find("\n" + name + " ");
+  const std::size_t equals = at == std::string_view::npos ? at : text.find('=', at);
+  if (equals == std::string_view::npos) return {};
+  const std::size_t begin = text.find_first_not_of(' ', equals + 1);
+  return std::string(text.substr(begin, text.find_first_of(" \n", begin) - begin));
 }
 
 }  // namespace
@@ -24,15 +25,17 @@ Result<std::string> SlurmCluster::run(const std::vector<std::string>& arguments,
   return run_process(arguments, timeout_, kMostBytes, input);
 }
 
-Result<std::string> SlurmCluster::name() {
+Result<SlurmSettings> SlurmCluster::settings() {
   const auto text = run({"scontrol", "show", "config"});
-  if (!text) return text;
-  const std::size_t at = text->find("\nClusterName");
-  const std::size_t equals = at == std::string::npos ? at : text->find('=', at);
-  if (equals == std::string::npos)
+  if (!text) return std::unexpected(text.error());
+  SlurmSettings settings{.name = setting(*text, "ClusterName")};
+  if (settings.name.empty())
     return fail(ErrorKind::malformed, "slurm.noName", "scontrol show config does not tell ClusterName");
-  const std::size_t begin = text->find_first_not_of(' ', equals + 1);
-  return text->substr(begin, text->find_first_of(" \n", begin) - begin);
+  const std::string preempts = setting(*text, "PreemptType");
+  settings.preempts = !preempts.empty() && preempts != "preempt/none" && preempts != "(null)";
+  settings.counts_memory = setting(*text, "SelectTypeParameters").contains("MEMORY");
+  settings.tracks_gpus = setting(*text, "AccountingStorageTRES").contains("gres/gpu");
+  return settings;
 }
 
 Result<SlurmJobs> SlurmCluster::jobs() {
@@ -49,27 +52,22 @@ Result<std::optional<SlurmJob>> SlurmCluster::job(const std::string& number) {
   return std::move(read.jobs.front());
 }
 
-Result<SlurmNodes> SlurmCluster::nodes() {
-  const auto text = run({"sinfo", "-a", "-h", "-N", "-O", "NodeList:256,StateLong:64"});
+Result<std::vector<SlurmNode>> SlurmCluster::nodes() {
+  const auto text = run({"sinfo", "-a", "-h", "-N", "-O", sinfo_format()});
   if (!text) return std::unexpected(text.error());
-  SlurmNodes nodes;
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    if (line.size() < 256) continue;
-    const std::string_view name = line.substr(0, line.find(' '));
-    const std::string_view state = line.substr(256, line.find(' ', 256) - 256);
-    nodes.all.emplace_back(name);
-    if (is_unavailable(state)) nodes.unavailable.emplace_back(name);
-    if (state.starts_with("alloc")) nodes.full.emplace_back(name);
-  }
-  std::ranges::sort(nodes.unavailable);
-  std::ranges::sort(nodes.full);
-  std::ranges::sort(nodes.all);
-  nodes.all.erase(std::ranges::unique(nodes.all).begin(),
-                  nodes.all.end());  // one in several partitions has several lines
-  return nodes;
+  return read_sinfo(*text);
+}
+
+Result<std::vector<SlurmWindow>> SlurmCluster::reservations() {
+  const auto text = run({"scontrol", "-o", "show", "reservation"});
+  if (!text) return std::unexpected(text.error());
+  return read_reservations(*text);
+}
+
+Result<std::vector<SlurmPartition>> SlurmCluster::partitions() {
+  const auto text = run({"scontrol", "-o", "show", "partition"});
+  if (!text) return std::unexpected(text.error());
+  return read_partitions(*text);
 }
 
 Result<Blocks> SlurmCluster::blocks() {

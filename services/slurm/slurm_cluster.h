@@ -10,15 +10,17 @@
 
 #include "fabric/base/error.h"
 #include "services/slurm/blocks.h"
+#include "services/slurm/eligibility.h"
 #include "services/slurm/job_detail.h"
 #include "services/slurm/slurm_job.h"
 
 namespace railweave::slurm {
 
-struct SlurmNodes {
-  std::vector<std::string> unavailable;  // that no job can begin on: down, drained, rebooting; sorted
-  std::vector<std::string> full;         // all of whose processors are in use; sorted
-  std::vector<std::string> all;          // sorted
+struct SlurmSettings {
+  std::string name;            // of the cluster
+  bool preempts = false;       // PreemptType
+  bool counts_memory = false;  // SelectTypeParameters has memory
+  bool tracks_gpus = false;    // AccountingStorageTRES has gres/gpu: lists of jobs say how many each has
 };
 
 struct SlurmNodeState {
@@ -32,12 +34,14 @@ class SlurmCluster {
   SlurmCluster(std::chrono::milliseconds timeout, std::uint64_t gpus_per_node)
       : timeout_(timeout), gpus_per_node_(gpus_per_node) {}
 
-  Result<std::string> name();
+  Result<SlurmSettings> settings();
   // All jobs that wait, run or end, by priority.
   Result<SlurmJobs> jobs();
   // One job, by its number; none: Slurm does not know it any more.
   Result<std::optional<SlurmJob>> job(const std::string& number);
-  Result<SlurmNodes> nodes();
+  Result<std::vector<SlurmNode>> nodes();
+  Result<std::vector<SlurmWindow>> reservations();
+  Result<std::vector<SlurmPartition>> partitions();
   // Without their level.
   Result<Blocks> blocks();
   Result<JobDetail> detail(const std::string& job);

@@ -52,7 +52,8 @@ func New(base, token, caFile string) (*Client, error) {
 	return &Client{
 		base:  strings.TrimSuffix(base, "/"),
 		token: token,
-		http:  &http.Client{Transport: transport, Timeout: 30 * time.Second},
+		// Requests have keys, so that one without an answer is sent again; the grace period runs meanwhile.
+		http: &http.Client{Transport: transport, Timeout: 15 * time.Second},
 		// A stream has no end; its comments every 15 s show that it lives.
 		stream: &http.Client{Transport: transport.Clone()},
 	}, nil

@@ -40,6 +40,8 @@ type Topology struct {
 type External struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	ID        string `json:"id,omitempty"`
+	Step      string `json:"step,omitempty"`   // of control: observe, place
+	Advice    string `json:"advice,omitempty"` // where it would have been placed
 }
 
 // Launcher asks for the acknowledged lifecycle: offered, accepted, running, releasing.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ import (
 // Add puts the controller of groups into the manager: it is woken by pods, by their nodes and by events of Railweave.
 func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), options Options, workers int, log logr.Logger) error {
 	err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1.Pod{}, GroupIndex, func(object client.Object) []string {
-		if key, relevant := keyOf(object, options.GpuResource); relevant {
+		if key, relevant := options.keyOf(object); relevant {
 			return []string{key.String() + "/" + key.UID}
 		}
 		return nil
@@ -38,8 +39,12 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 	}
 	r := &Reconciler{Client: mgr.GetClient(), Book: book, Site: site, Options: options, Log: log.WithName("groups"),
 		Recorder: mgr.GetEventRecorder("railweave"), telling: rate.NewLimiter(toldPerSecond, toldAtOnce), helping: rate.NewLimiter(2, 10),
-		resited: make(chan struct{}, 1),
-		Owners:  &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource}}
+		resited: make(chan struct{}, 1), counts: newCounts(),
+		Owners: &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource, Claims: options.Claims}}
+	if err := r.register(); err != nil {
+		return err
+	}
+	options.Policy.Changed = r.wakeWaiting
 	woken := make(chan event.TypedGenericEvent[group.Key], 1024)
 	wake := func(key group.Key) { woken <- event.TypedGenericEvent[group.Key]{Object: key} }
 	book.Changed = func(name string) {
@@ -52,7 +57,7 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 		return err
 	}
 	return builder.TypedControllerManagedBy[group.Key](mgr).Named("groups").
-		Watches(&corev1.Pod{}, podHandler(options.GpuResource)).
+		Watches(&corev1.Pod{}, podHandler(&options)).
 		Watches(&corev1.Node{}, r.nodeHandler(poke)).
 		WatchesRawSource(source.TypedChannel(woken, handler.TypedFuncs[group.Key, group.Key]{GenericFunc: func(_ context.Context,
 			one event.TypedGenericEvent[group.Key], queue workqueue.TypedRateLimitingInterface[group.Key]) {
@@ -63,19 +68,23 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 		Complete(r)
 }
 
-// keyOf is the pod's group; pods without GPUs and gate are of none.
-func keyOf(object client.Object, resource string) (group.Key, bool) {
+// keyOf is the pod's group; pods without GPUs and gate are of none. Where Railweave only observes, pods that never were gated are
+// of the groups that they would be of.
+func (o *Options) keyOf(object client.Object) (group.Key, bool) {
 	pod, ok := object.(*corev1.Pod)
-	if !ok || group.Gpus(pod, resource) == 0 && !group.Gated(pod) {
+	if !ok || group.Gpus(pod, o.GpuResource) == 0 && !group.Gated(pod) && !untold(pod) && !claims(pod) {
 		return group.Key{}, false
+	}
+	if o.Observe {
+		return group.KeyOfTemplate(pod), true
 	}
 	return group.KeyOf(pod), true
 }
 
 // podHandler wakes the group that a pod belongs to, and the one that it belonged to before.
-func podHandler(resource string) handler.TypedEventHandler[client.Object, group.Key] {
+func podHandler(options *Options) handler.TypedEventHandler[client.Object, group.Key] {
 	add := func(object client.Object, queue workqueue.TypedRateLimitingInterface[group.Key]) {
-		if key, relevant := keyOf(object, resource); relevant {
+		if key, relevant := options.keyOf(object); relevant {
 			queue.Add(key)
 		}
 	}
@@ -99,10 +108,7 @@ func (r *Reconciler) nodeHandler(poke func()) handler.TypedEventHandler[client.O
 	wake := func(node client.Object, hurt, changed bool, queue queue) {
 		if changed {
 			r.nodesChanged.Add(1)
-			select {
-			case r.resited <- struct{}{}:
-			default:
-			}
+			r.wakeWaiting()
 		}
 		poke()
 		if !hurt {
@@ -120,7 +126,7 @@ func (r *Reconciler) nodeHandler(poke func()) handler.TypedEventHandler[client.O
 		},
 		UpdateFunc: func(_ context.Context, one event.TypedUpdateEvent[client.Object], queue queue) {
 			before, after := one.ObjectOld.(*corev1.Node), one.ObjectNew.(*corev1.Node)
-			wake(after, hurt(after), differ(before, after), queue)
+			wake(after, hurt(after) || barred(after) && differ(before, after), differ(before, after), queue)
 		},
 		DeleteFunc: func(_ context.Context, one event.TypedDeleteEvent[client.Object], queue queue) {
 			wake(one.Object, true, true, queue)
@@ -128,9 +134,22 @@ func (r *Reconciler) nodeHandler(poke func()) handler.TypedEventHandler[client.O
 	}
 }
 
+// wakeWaiting has all that wait looked at, soon.
+func (r *Reconciler) wakeWaiting() {
+	select {
+	case r.resited <- struct{}{}:
+	default:
+	}
+}
+
 func hurt(node *corev1.Node) bool {
 	why, _ := NotReady(node)
 	return why != "" || node.Spec.Unschedulable || node.DeletionTimestamp != nil
+}
+
+// barred says that a node has taints that pods may have to leave, or cannot come to.
+func barred(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Effect != corev1.TaintEffectPreferNoSchedule })
 }
 
 // differ says that other pods may run on the node than before, apart from cordons and failures, which are carried over as drains.
@@ -147,7 +166,7 @@ func (r *Reconciler) keysWith(relevant func(*corev1.Pod) bool) []group.Key {
 	seen := map[group.Key]bool{}
 	var keys []group.Key
 	for i := range pods.Items {
-		key, ours := keyOf(&pods.Items[i], r.Options.GpuResource)
+		key, ours := r.Options.keyOf(&pods.Items[i])
 		if ours && !seen[key] && relevant(&pods.Items[i]) {
 			seen[key] = true
 			keys = append(keys, key)

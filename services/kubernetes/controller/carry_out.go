@@ -1,19 +1,16 @@
 package controller
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 	"sort"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"railweave.dev/kubernetes/contract"
@@ -71,7 +68,12 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 		}
 	}
 	if decided.Release != "" {
-		return r.release(ctx, key, v, decided, remembered)
+		if err := r.release(ctx, key, v, decided, remembered); err != nil || len(decided.Leave)+len(decided.Lift) == 0 {
+			return err
+		}
+	}
+	if err := r.apart(ctx, v, decided); err != nil {
+		return err
 	}
 	if decided.Report != "" {
 		if err := r.report(ctx, v, decided.Report, remembered.name); err != nil {
@@ -105,17 +107,15 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 	}
 	if len(decided.Ungate) > 0 {
 		r.tellPlaced(v, decided.Ungate, remembered)
+		r.countPlaced(v, key.Kind, decided.Ungate)
 	}
 	if err := each(decided.Mark, func(i int) error {
 		return r.annotate(ctx, v.pods[i], map[string]string{names.Job: v.held.Job.ID})
 	}); err != nil {
 		return err
 	}
-	if err := each(decided.Lift, func(i int) error { return r.lift(ctx, v.pods[i]) }); err != nil {
+	if err := r.liftAll(ctx, v, decided); err != nil {
 		return err
-	}
-	if len(decided.Lift) > 0 {
-		r.event(v.pods[decided.Lift[0]], corev1.EventTypeWarning, "GateLifted", "Railweave is away for longer than the grace period: the scheduler decides where the group's pods run")
 	}
 	if decided.Submit || decided.Adopt {
 		if err := r.ask(ctx, key, v, decided, remembered); err != nil {
@@ -125,33 +125,64 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 	return r.tellWaits(ctx, key, v, decided.Waits, remembered)
 }
 
+// apart takes pods out of groups that they are not placed with.
+func (r *Reconciler) apart(ctx context.Context, v *view, decided *plan.Plan) error {
+	if err := each(decided.Leave, func(i int) error { return r.leave(ctx, v.pods[i], decided.Left) }); err != nil {
+		return err
+	}
+	return each(decided.Alone, func(i int) error { return r.annotate(ctx, v.pods[i], map[string]string{names.Alone: "true"}) })
+}
+
+// liftAll leaves a group to the scheduler for once: as Railweave is away, or the scheduler does more for it.
+func (r *Reconciler) liftAll(ctx context.Context, v *view, decided *plan.Plan) error {
+	if len(decided.Lift) == 0 {
+		return nil
+	}
+	why, label := decided.Lifts, "preempts"
+	if strings.HasPrefix(why, uneven) {
+		label = "uneven"
+	}
+	if why == plan.Observing {
+		label = "observed"
+	}
+	if why == "" {
+		why, label = "Railweave is away for longer than the grace period", "away"
+	}
+	text := "the scheduler decides where the group's pods run: " + why
+	if err := each(decided.Lift, func(i int) error { return r.lift(ctx, v.pods[i], text) }); err != nil {
+		return err
+	}
+	r.counts.left.WithLabelValues(label).Add(float64(len(decided.Lift)))
+	r.event(v.pods[decided.Lift[0]], corev1.EventTypeWarning, "GateLifted", text)
+	return nil
+}
+
 func (r *Reconciler) repair(ctx context.Context, v *view, decided *plan.Plan, remembered *memory) error {
 	if len(decided.Repair) == 0 {
 		return nil
 	}
 	// Before Railweave does it by itself, with a reason that would not be known for one of ours.
-	if err := r.Site.EnsureDrained(ctx, decided.Repair, func(node string) string { return v.situation.Lost[node] }); err != nil {
+	why := func(node string) string { return cmp.Or(v.situation.Lost[node], v.situation.Closed[node]) }
+	if err := r.Site.EnsureDrained(ctx, decided.Repair, why); err != nil {
 		return err
 	}
 	job, err := r.Book.Client.Repair(ctx, v.held.Job.ID, &contract.RepairRequest{Nodes: decided.Repair})
 	if err == nil {
-		r.Log.Info("ranks were moved off lost nodes", "job", job.ID, "nodes", decided.Repair)
+		r.Log.Info("ranks were moved off nodes that are lost or closed", "job", job.ID, "nodes", decided.Repair)
 		r.Book.Put(job)
 		return nil
 	}
 	if contract.Away(err) {
 		return err
 	}
-	r.Log.Info("ranks cannot be moved off lost nodes; the group is placed again", "job", v.held.Job.ID, "nodes", decided.Repair, "reason", err.Error())
-	remembered.cannotRepair = v.held.Job.ID
-	again := plan.Make(withoutRepair(&v.situation))
-	*decided = again
+	r.Log.Info("ranks cannot be moved off nodes that are lost or closed", "job", v.held.Job.ID, "nodes", decided.Repair, "reason", err.Error())
+	if decided.Moves {
+		remembered.noSpare, v.situation.NoSpare = time.Now(), true
+	} else {
+		remembered.cannotRepair, v.situation.CannotRepair = v.held.Job.ID, true
+	}
+	*decided = plan.Make(&v.situation)
 	return nil
-}
-
-func withoutRepair(s *plan.Situation) *plan.Situation {
-	s.CannotRepair = true
-	return s
 }
 
 func (r *Reconciler) remove(ctx context.Context, v *view, decided *plan.Plan) error {
@@ -214,7 +245,7 @@ func (r *Reconciler) release(ctx context.Context, key group.Key, v *view, decide
 	for _, member := range v.situation.Members {
 		// Where a pod could not begin, its group does not go again at once.
 		if member.Stuck != "" && member.Pinned != "" {
-			remembered.failed[member.Pinned] = time.Now()
+			remembered.avoid(member.Pinned, member.Stuck, r.Options.GpuResource)
 		}
 	}
 	freed := true
@@ -279,18 +310,23 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 		}
 	}
 	sort.Strings(nodes)
+	isUneven := false
 	var body *contract.JobRequest
 	if decided.Adopt {
 		body = r.adoption(key, v, nodes)
+		if err := r.advise(ctx, key, v, first, nodes, body); err != nil {
+			return err
+		}
 	} else {
 		if !r.adoptedFirst() {
 			v.after(200 * time.Millisecond)
 			return nil
 		}
-		site, err := r.Site.Of(ctx, first, v.demand.Gpus, remembered.avoided())
+		site, err := r.Site.Of(ctx, first, &v.demand, v.situation.Size, remembered.avoided())
 		if err != nil {
 			return err
 		}
+		remembered.inUse, isUneven = site.InUse, site.Uneven
 		if body, err = placement.Request(r.Options.Cluster, key, v.demand, v.situation.Size, site); err != nil {
 			decided.Waits = err.Error()
 			return nil
@@ -304,6 +340,11 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 		remembered.refused, remembered.retry = refusal(err), time.Now().Add(retryAfter)
 		v.after(retryAfter)
 		clear(remembered.failed)
+		if problem, is := err.(*contract.Problem); is && !decided.Adopt && problem.Code == "jobs.neverFits" && isUneven {
+			_, decided.Lift = v.waiting()
+			decided.Lifts = uneven + problem.Detail
+			return r.liftAll(ctx, v, decided)
+		}
 		if decided.Adopt {
 			r.event(first, corev1.EventTypeWarning, "NotAdopted", "Railweave cannot hold the GPUs of pods that run already: "+remembered.refused)
 			return nil
@@ -315,14 +356,20 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 	return nil
 }
 
+const looksAgain = 5 * time.Second
+
 // resite tells a job that waits of nodes that came and went since it was asked for.
 func (r *Reconciler) resite(ctx context.Context, v *view, remembered *memory) error {
 	first, gated := v.waiting()
-	nodes := r.nodesChanged.Load()
-	if v.held == nil || v.held.Job.State != "queued" || len(gated) == 0 || remembered.sited == nodes || len(v.held.Job.Spec.Nodes) > 0 {
+	nodes, avoided := r.nodesChanged.Load(), remembered.avoided()
+	same := remembered.sited == nodes && remembered.avoiding == len(avoided) && !(remembered.inUse && time.Since(remembered.looked) >= looksAgain)
+	if remembered.inUse {
+		v.after(looksAgain)
+	}
+	if v.held == nil || v.held.Job.State != "queued" || len(gated) == 0 || same || len(v.held.Job.Spec.Nodes) > 0 {
 		return nil
 	}
-	site, err := r.Site.Of(ctx, v.pods[first], v.demand.Gpus, remembered.avoided())
+	site, err := r.Site.Of(ctx, v.pods[first], &v.demand, v.situation.Size, avoided)
 	if err != nil {
 		return err
 	}
@@ -338,7 +385,8 @@ func (r *Reconciler) resite(ctx context.Context, v *view, remembered *memory) er
 			r.Book.Changed(remembered.name)
 		}
 	}
-	remembered.sited = nodes
+	remembered.sited, remembered.avoiding = nodes, len(avoided)
+	remembered.inUse, remembered.looked = site.InUse, time.Now()
 	return nil
 }
 
@@ -350,13 +398,47 @@ func (r *Reconciler) adoptedFirst() bool {
 		return true
 	}
 	for _, key := range r.keysWith(func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !group.Finished(pod) && (r.Options.AdoptOthers || group.Managed(pod))
+		return pod.Spec.NodeName != "" && pod.DeletionTimestamp == nil && !group.Finished(pod) && group.Gpus(pod, r.Options.GpuResource) > 0 && (r.Options.AdoptOthers || group.Managed(pod))
 	}) {
 		if !r.Book.Has(key.JobName(r.Options.Cluster)) {
 			return false
 		}
 	}
 	return true
+}
+
+// advise says of pods that the scheduler placed where they would have been placed, where Railweave only observes.
+func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *corev1.Pod, nodes []string, adopted *contract.JobRequest) error {
+	if !r.Options.Observe {
+		return nil
+	}
+	adopted.External.Step = "observe"
+	site, err := r.Site.Of(ctx, first, &v.demand, v.situation.Size, nil)
+	if err != nil {
+		return err
+	}
+	body, err := placement.Request(r.Options.Cluster, key, v.demand, v.situation.Size, site)
+	if err != nil {
+		return nil // what the pods say makes no sense: there is no advice
+	}
+	body = placement.Without(body, nodes)
+	there, err := r.Book.Client.QueryRanks(ctx, body)
+	if err == nil {
+		here := *body
+		here.ExcludeNodes, here.Nodes = nil, adopted.Nodes
+		if len(here.Nodes) == 0 {
+			here.Nodes = slices.Compact(slices.Clone(nodes))
+		}
+		var as *contract.PlacementAnswer
+		if as, err = r.Book.Client.QueryRanks(ctx, &here); err == nil {
+			adopted.External.Advice = placement.Advice(there, as, nodes)
+			r.event(first, corev1.EventTypeNormal, "Observed", adopted.External.Advice)
+		}
+	}
+	if contract.Away(err) {
+		return err
+	}
+	return nil
 }
 
 // adoption is exact where the pods say which GPUs they were given; elsewhere only their nodes are known.
@@ -387,107 +469,4 @@ func refusal(err error) string {
 		text += problem.Explanation.Help()
 	}
 	return text
-}
-
-// pinned is the affinity that lets the pod run on that node alone. What the pod says itself stays: a gated pod's affinity may
-// only be added to.
-func pinned(affinity *corev1.Affinity, node string) *corev1.Affinity {
-	pinned := affinity.DeepCopy()
-	if pinned == nil {
-		pinned = &corev1.Affinity{}
-	}
-	if pinned.NodeAffinity == nil {
-		pinned.NodeAffinity = &corev1.NodeAffinity{}
-	}
-	required := pinned.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if required == nil {
-		required = &corev1.NodeSelector{}
-		pinned.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = required
-	}
-	if len(required.NodeSelectorTerms) == 0 {
-		required.NodeSelectorTerms = []corev1.NodeSelectorTerm{{}}
-	}
-	for i := range required.NodeSelectorTerms {
-		required.NodeSelectorTerms[i].MatchFields = append(required.NodeSelectorTerms[i].MatchFields,
-			corev1.NodeSelectorRequirement{Key: metav1.ObjectNameField, Operator: corev1.NodeSelectorOpIn, Values: []string{node}})
-	}
-	return pinned
-}
-
-func withoutGate(pod *corev1.Pod) {
-	var gates []corev1.PodSchedulingGate
-	for _, gate := range pod.Spec.SchedulingGates {
-		if gate.Name != names.Gate {
-			gates = append(gates, gate)
-		}
-	}
-	pod.Spec.SchedulingGates = gates
-}
-
-func put(pod *corev1.Pod, values map[string]string) {
-	if pod.Annotations == nil {
-		pod.Annotations = map[string]string{}
-	}
-	for name, value := range values {
-		if value != "" {
-			pod.Annotations[name] = value
-		}
-	}
-}
-
-func (r *Reconciler) patch(ctx context.Context, pod, changed *corev1.Pod) error {
-	return r.Client.Patch(ctx, changed, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{}))
-}
-
-// ungate pins the pod and removes its gate, with everything that its template reads by fieldRef, in one patch.
-func (r *Reconciler) ungate(ctx context.Context, v *view, i int) error {
-	pod, member := v.pods[i], v.situation.Members[i]
-	if member.Position >= len(v.held.Chunks) {
-		return fmt.Errorf("job %s has places for %d pods, and pod %s is number %d", v.held.Job.ID, len(v.held.Chunks), pod.Name, member.Position)
-	}
-	chunk := v.held.Chunks[member.Position]
-	hosts := map[string]bool{}
-	for _, one := range v.held.Chunks {
-		hosts[one.Node] = true
-	}
-	changed := pod.DeepCopy()
-	if group.Extended(pod) {
-		// Nothing else of it can be changed; a label has the scheduler try it again.
-		if changed.Labels == nil {
-			changed.Labels = map[string]string{}
-		}
-		changed.Labels[names.Job] = v.held.Job.ID
-	} else {
-		changed.Spec.Affinity = pinned(pod.Spec.Affinity, chunk.Node)
-		withoutGate(changed)
-	}
-	put(changed, map[string]string{names.Job: v.held.Job.ID, names.Node: chunk.Node, names.PodIndex: strconv.Itoa(member.Position),
-		names.Ranks: placement.Runs(chunk.Ranks), names.Gpus: placement.Runs(chunk.Gpus), names.Rails: placement.Runs(chunk.Rails),
-		names.Hosts: strconv.Itoa(len(hosts)), names.Hca: chunk.Hca(), names.Sl: chunk.Env["NCCL_IB_SL"], names.Tc: chunk.Env["NCCL_IB_TC"],
-		names.Pkey: chunk.Env["NCCL_IB_PKEY"]})
-	if err := r.patch(ctx, pod, changed); err != nil {
-		return err
-	}
-	return r.tellPlacedPod(ctx, changed, v.held.Job.ID, chunk.Node)
-}
-
-func (r *Reconciler) lift(ctx context.Context, pod *corev1.Pod) error {
-	changed := pod.DeepCopy()
-	withoutGate(changed)
-	if group.Extended(pod) {
-		changed.Labels = map[string]string{names.Lifted: "true"}
-		maps.Copy(changed.Labels, pod.Labels)
-	}
-	put(changed, map[string]string{names.Lifted: time.Now().UTC().Format(time.RFC3339)})
-	return r.patch(ctx, pod, changed)
-}
-
-func (r *Reconciler) annotate(ctx context.Context, pod *corev1.Pod, values map[string]string) error {
-	changed := pod.DeepCopy()
-	put(changed, values)
-	err := r.patch(ctx, pod, changed)
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,11 @@ var GangKind = schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}
 func (r *Reconciler) gang(ctx context.Context, key group.Key, v *view, members []int) (why string, err error) {
 	named := false
 	for _, i := range members {
+		if key.Kind == group.SinglePod {
+			if err := r.loose(ctx, v.pods[i]); err != nil {
+				return "", err
+			}
+		}
 		one := v.pods[i].Spec.SchedulingGroup
 		named = named || one != nil && one.PodGroupName != nil && *one.PodGroupName == key.ObjectName()
 	}
@@ -56,6 +62,31 @@ func (r *Reconciler) gang(ctx context.Context, key group.Key, v *view, members [
 		err = client.IgnoreNotFound(r.Client.Delete(ctx, held))
 	}
 	return fmt.Sprintf("waits for PodGroup %s of its last pods to be gone", key.ObjectName()), err
+}
+
+// loose makes the PodGroup of a pod that was given one when it was created and is of no group after all: the scheduler would wait for it
+// without end.
+func (r *Reconciler) loose(ctx context.Context, pod *corev1.Pod) error {
+	one := pod.Spec.SchedulingGroup
+	if one == nil || one.PodGroupName == nil || !strings.HasPrefix(*one.PodGroupName, group.ObjectPrefix) {
+		return nil
+	}
+	mapping, err := r.Owners.Mapper.RESTMapping(GangKind)
+	if meta.IsNoMatchError(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	wanted := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"schedulingPolicy": map[string]any{
+		"gang": map[string]any{"minCount": int64(1)}}}}}
+	wanted.SetGroupVersionKind(mapping.GroupVersionKind)
+	wanted.SetNamespace(pod.Namespace)
+	wanted.SetName(*one.PodGroupName)
+	wanted.SetOwnerReferences([]metav1.OwnerReference{ownerOf(pod)})
+	if err := r.Client.Create(ctx, wanted); !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
 }
 
 // ownerOf is what owns objects that the controller makes for the pod's group: they go with it.

@@ -28,8 +28,8 @@ func NotReady(node *corev1.Node) (string, time.Time) {
 	return "", time.Time{}
 }
 
-// lost is why the node is taken for lost, and why nothing begins on it any more.
-func (r *Reconciler) lost(ctx context.Context, name string) (lost, closed string) {
+// lost is why the node is taken for lost, and why pods like this one do not begin on it any more.
+func (r *Reconciler) lost(ctx context.Context, name string, pod *corev1.Pod) (lost, closed string) {
 	if name == "" {
 		return "", ""
 	}
@@ -42,10 +42,7 @@ func (r *Reconciler) lost(ctx context.Context, name string) (lost, closed string
 	if why, since := NotReady(node); why != "" && time.Since(since) >= r.Options.NodeLost {
 		return fmt.Sprintf("it is not ready since %s: %s", since.UTC().Format(time.RFC3339), why), ""
 	}
-	if node.Spec.Unschedulable {
-		return "", "the node is cordoned"
-	}
-	return "", ""
+	return "", closedTo(pod, node)
 }
 
 // untilLost is how long a node that is not ready has left.

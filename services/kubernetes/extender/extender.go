@@ -73,7 +73,7 @@ func Filter(asked *Arguments) *Filtered {
 }
 
 func refused(pod *corev1.Pod, node string) string {
-	if !group.Extended(pod) || pod.Annotations[names.Lifted] != "" {
+	if !group.Extended(pod) || pod.Annotations[names.Lifted] != "" || pod.Annotations[names.Left] != "" {
 		return ""
 	}
 	told := pod.Annotations[names.Node]

@@ -10,6 +10,7 @@ import (
 
 	"railweave.dev/kubernetes/contract"
 	"railweave.dev/kubernetes/names"
+	"railweave.dev/kubernetes/policy"
 )
 
 // Demand is what the pods of a group ask for, apart from their number.
@@ -26,39 +27,27 @@ type Demand struct {
 	Imex        bool // a ComputeDomain is made for it
 }
 
-// Gpus is the number of GPUs that the pod asks for.
-func Gpus(pod *corev1.Pod, resource string) int {
-	count := int64(0)
-	for _, container := range pod.Spec.Containers {
-		asked, found := container.Resources.Limits[corev1.ResourceName(resource)]
-		if !found {
-			asked = container.Resources.Requests[corev1.ResourceName(resource)]
-		}
-		count += asked.Value()
-	}
-	return int(count)
-}
-
 var (
 	levels    = []string{"nvlinkDomain", "node", "rack", "leafGroup", "pod", "cluster", "site", "wan"}
 	durations = regexp.MustCompile(`^P([0-9]+W)?([0-9]+D)?(T([0-9]+H)?([0-9]+M)?([0-9]+S)?)?$`)
 )
 
-// DemandOf reads a pod. The error says which annotation is wrong and what to write.
-func DemandOf(pod *corev1.Pod, resource, tenant string) (Demand, error) {
-	demand := Demand{Tenant: tenant, Gpus: Gpus(pod, resource)}
-	if demand.Tenant == "" {
-		demand.Tenant = pod.Namespace
-	}
-	if own := pod.Annotations[names.Tenant]; own != "" {
-		demand.Tenant = own
-	}
+// Plain is what a pod holds that runs without having been placed: what its annotations say was never granted. Its namespace is charged.
+func Plain(pod *corev1.Pod, resources string, rules *policy.Policy) (Demand, error) {
+	tenant, err := rules.Charged(pod.Namespace)
+	return Demand{Tenant: tenant, Gpus: Gpus(pod, resources)}, err
+}
+
+// DemandOf reads a pod. The error says which annotation is wrong, or not allowed to its namespace, and what to write.
+func DemandOf(pod *corev1.Pod, resources string, rules *policy.Policy) (Demand, error) {
+	demand := Demand{Gpus: Gpus(pod, resources)}
 	if demand.Gpus == 0 {
-		return demand, fmt.Errorf("no container asks for %s; only pods with GPUs are placed: remove the gate %s or set a limit", resource, names.Gate)
+		if other := OtherGpus(pod, resources); other != "" {
+			return demand, fmt.Errorf("it asks for %s, and Railweave places pods by %s; remove the gate %s, or have the operator name it with --gpu-resource", other, resources, names.Gate)
+		}
+		return demand, fmt.Errorf("no container asks for %s; only pods with GPUs are placed: remove the gate %s or set a limit", resources, names.Gate)
 	}
 	demand.Imex = pod.Annotations[names.Imex] == "true"
-	demand.Priority = pod.Annotations[names.Priority]
-	demand.QosClass = pod.Annotations[names.QosClass]
 	var err error
 	if demand.Parallelism, err = factors(pod.Annotations[names.Parallelism]); err != nil {
 		return demand, err
@@ -79,7 +68,15 @@ func DemandOf(pod *corev1.Pod, resource, tenant string) (Demand, error) {
 			return demand, fmt.Errorf("annotation %s is %q; write how many pods of %d GPUs share a node, for example \"1\"", names.PodsPerNode, text, demand.Gpus)
 		}
 	}
-	return demand, nil
+	return settled(demand, pod, rules)
+}
+
+// settled is the demand as far as the operator allows it to the namespace.
+func settled(demand Demand, pod *corev1.Pod, rules *policy.Policy) (Demand, error) {
+	granted, err := rules.Settle(pod.Namespace, policy.Asked{Tenant: pod.Annotations[names.Tenant], Priority: pod.Annotations[names.Priority],
+		PriorityClass: pod.Spec.PriorityClassName, Class: pod.Annotations[names.QosClass], Guarantee: demand.Guarantee})
+	demand.Tenant, demand.Priority, demand.QosClass = granted.Tenant, granted.Priority, granted.Class
+	return demand, err
 }
 
 func contains(list []string, one string) bool {

@@ -17,6 +17,7 @@ const (
 	JobSet        = "jobset"
 	LeaderWorker  = "lws"
 	PyTorchJob    = "pytorchjob"
+	MPIJob        = "mpijob"
 	RayCluster    = "raycluster"
 	IndexedJob    = "job"
 	PodGroup      = "podgroup"
@@ -36,6 +37,8 @@ const (
 	trainingJob     = "training.kubeflow.org/job-name"
 	trainingType    = "training.kubeflow.org/replica-type"
 	trainingIndex   = "training.kubeflow.org/replica-index"
+	trainingRole    = "training.kubeflow.org/job-role"
+	trainingMaker   = "training.kubeflow.org/operator-name"
 	rayCluster      = "ray.io/cluster"
 	rayType         = "ray.io/node-type"
 	coschedulingPod = "scheduling.x-k8s.io/pod-group"
@@ -64,10 +67,13 @@ func (k Key) JobName(cluster string) string {
 	return shorten(Prefix(cluster)+k.Namespace+"/"+k.Kind+"/"+k.Name, uid)
 }
 
+// ObjectPrefix is what names of objects of groups begin with.
+const ObjectPrefix = "railweave-"
+
 // ObjectName is one for objects that belong to the group.
 func (k Key) ObjectName() string {
 	name := strings.ToLower(strings.Trim(notInNames.ReplaceAllString(k.Name, "-"), "-"))
-	return strings.Trim("railweave-"+name[:min(len(name), 40)], "-") + "-" + strings.ToLower(hash(k.String() + "/" + k.UID)[:8])
+	return strings.Trim(ObjectPrefix+name[:min(len(name), 40)], "-") + "-" + strings.ToLower(hash(k.String() + "/" + k.UID)[:8])
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9-]+`)
@@ -89,7 +95,13 @@ func shorten(name, uid string) string {
 
 // Managed says that the pod waits, or has waited, for Railweave. Other pods are only known by the GPUs that they hold.
 func Managed(pod *corev1.Pod) bool {
-	return Gated(pod) || Extended(pod) || pod.Annotations[names.Job] != "" && pod.Annotations[names.Ranks] != "" || pod.Annotations[names.Lifted] != ""
+	if Gated(pod) {
+		return true
+	}
+	if pod.Annotations[names.Left] != "" {
+		return false
+	}
+	return Extended(pod) || pod.Annotations[names.Job] != "" && pod.Annotations[names.Ranks] != "" || pod.Annotations[names.Lifted] != ""
 }
 
 // Extended says that the scheduler extender keeps the pod from starting, in the place of a gate.
@@ -97,7 +109,7 @@ func Extended(pod *corev1.Pod) bool { return pod.Annotations[names.Extender] == 
 
 // Gated says that the pod waits behind Railweave's gate, or what is in its place.
 func Gated(pod *corev1.Pod) bool {
-	if Extended(pod) && pod.Spec.NodeName == "" && pod.Annotations[names.Job] == "" && pod.Annotations[names.Lifted] == "" {
+	if Extended(pod) && pod.Spec.NodeName == "" && pod.Annotations[names.Job] == "" && pod.Annotations[names.Lifted] == "" && pod.Annotations[names.Left] == "" {
 		return true
 	}
 	for _, gate := range pod.Spec.SchedulingGates {
@@ -121,6 +133,8 @@ func KeyOfTemplate(pod *corev1.Pod) Key {
 	key := func(kind, name, uid string) Key { return Key{pod.Namespace, kind, name, uid} }
 	label := func(name string) string { return pod.Labels[name] }
 	switch {
+	case pod.Annotations[names.Alone] == "true":
+		return key(SinglePod, pod.Name, string(pod.UID))
 	case pod.Annotations[names.Group] != "":
 		return key(Annotated, pod.Annotations[names.Group], "")
 	case label(names.Group) != "":
@@ -129,17 +143,51 @@ func KeyOfTemplate(pod *corev1.Pod) Key {
 		return key(JobSet, label(jobSetName), label(jobSetUID))
 	case label(lwsName) != "" && label(lwsGroup) != "":
 		return key(LeaderWorker, label(lwsName)+"."+label(lwsGroup), "")
-	case label(trainingJob) != "":
+	case trainingKind(pod) == PyTorchJob:
 		return key(PyTorchJob, label(trainingJob), ownerUID(pod, "PyTorchJob"))
+	case trainingKind(pod) == MPIJob: // of its launcher a Job is the owner
+		return key(MPIJob, label(trainingJob), "")
 	case label(rayCluster) != "":
 		return key(RayCluster, label(rayCluster), ownerUID(pod, "RayCluster"))
-	case label(jobNameLabel) != "":
+	case label(jobNameLabel) != "" && (label(trainingJob) == "" || OwnerKind(pod) == "Job"):
 		return key(IndexedJob, label(jobNameLabel), label(jobUIDLabel))
 	case podGroupName(pod) != "":
 		return key(PodGroup, podGroupName(pod), "")
 	}
 	return key(SinglePod, pod.Name, string(pod.UID))
 }
+
+// OwnerKind is the kind of the pod's controller, "" where it has none.
+func OwnerKind(pod *corev1.Pod) string {
+	if owner := metav1.GetControllerOf(pod); owner != nil {
+		return owner.Kind
+	}
+	return ""
+}
+
+// trainingKind is the kind of Kubeflow's that the pod is of, as far as it is known here.
+func trainingKind(pod *corev1.Pod) string {
+	if pod.Labels[trainingJob] == "" {
+		return ""
+	}
+	switch OwnerKind(pod) {
+	case "PyTorchJob":
+		return PyTorchJob
+	case "MPIJob":
+		return MPIJob
+	case "", "Job":
+		switch maker := pod.Labels[trainingMaker]; {
+		case maker == "mpi-operator" || maker == "mpijob-controller":
+			return MPIJob
+		case maker == "" || maker == "pytorchjob-controller":
+			return PyTorchJob
+		}
+	}
+	return ""
+}
+
+// oneByOneKinds own pods that are placed each by itself.
+var oneByOneKinds = map[string]bool{"": true, "ReplicaSet": true, "ReplicationController": true, "StatefulSet": true, "Job": true}
 
 // Steady says that groups of the kind keep their number of pods, and are no gangs already.
 func Steady(kind string) bool {

@@ -2,8 +2,10 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,10 +30,20 @@ type Layout struct {
 	Suspendable bool
 	Suspended   bool             // by the controller
 	Replicas    map[string]Slice // of a JobSet: the pods of each replicated job
+	// Its pods are no group: it has more completions than pods at a time, and each new one begins when another has ended.
+	Waves bool
+	// Of a JobSet: the replicated jobs of which that holds.
+	WaveReplicas map[string]bool
+	Left         string // why its pods are left to the scheduler
 }
 
 // Slice is pods of consecutive positions.
 type Slice struct{ First, PerJob int }
+
+// Alone says that the pod is placed by itself, and not with its group.
+func (l *Layout) Alone(pod *corev1.Pod) bool {
+	return l.Waves || l.WaveReplicas[pod.Labels[jobSetReplica]]
+}
 
 // Owners reads the objects that own groups. Those of the API server itself come from a cache, others are read by what the API
 // server says of their version.
@@ -39,17 +52,20 @@ type Owners struct {
 	Live        client.Reader
 	Mapper      meta.RESTMapper
 	GpuResource string
+	Claims      *Claims // may be nil
 }
 
 // Layout of the group. `pods` are those that exist.
 func (o *Owners) Layout(ctx context.Context, key Key, pods []*corev1.Pod) (Layout, error) {
 	layout, err := o.ofOwner(ctx, key, pods)
-	if err != nil {
+	if left := (*unreadable)(nil); errors.As(err, &left) {
+		layout = Layout{Left: left.Error()}
+	} else if err != nil {
 		return layout, err
 	}
 	for _, pod := range pods {
 		if text := pod.Annotations[names.GroupSize]; text != "" {
-			layout.Size, layout.Unknown = 0, ""
+			layout.Size, layout.Unknown, layout.Left = 0, "", ""
 			if size, err := strconv.Atoi(text); err == nil && size > 0 {
 				layout.Size = size
 			} else {
@@ -58,7 +74,7 @@ func (o *Owners) Layout(ctx context.Context, key Key, pods []*corev1.Pod) (Layou
 			break
 		}
 	}
-	if layout.Size == 0 && layout.Unknown == "" && !layout.Ended {
+	if layout.Size == 0 && layout.Unknown == "" && layout.Left == "" && !layout.Ended {
 		layout.Unknown = fmt.Sprintf("the number of pods of %s is not known; say it in annotation %s", key, names.GroupSize)
 	}
 	return layout, nil
@@ -68,7 +84,7 @@ func (o *Owners) ofOwner(ctx context.Context, key Key, pods []*corev1.Pod) (Layo
 	at := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
 	switch key.Kind {
 	case SinglePod:
-		return Layout{Size: 1, Ended: len(pods) == 0}, nil
+		return single(pods), nil
 	case IndexedJob:
 		return o.ofJob(ctx, at, key.UID, len(pods) > 0)
 	case JobSet:
@@ -77,6 +93,8 @@ func (o *Owners) ofOwner(ctx context.Context, key Key, pods []*corev1.Pod) (Layo
 		return o.ofLeaderWorker(ctx, at, pods)
 	case PyTorchJob:
 		return o.ofPyTorchJob(ctx, at, key.UID)
+	case MPIJob:
+		return o.ofMPIJob(ctx, at)
 	case RayCluster:
 		return o.ofRayCluster(ctx, at, key.UID)
 	case PodGroup:
@@ -100,8 +118,9 @@ func (o *Owners) ofJob(ctx context.Context, at client.ObjectKey, uid string, pod
 	if job.Spec.Parallelism != nil {
 		layout.Size = int(*job.Spec.Parallelism)
 	}
-	if job.Spec.Completions != nil && int(*job.Spec.Completions) < layout.Size {
-		layout.Size = int(*job.Spec.Completions)
+	if job.Spec.Completions != nil {
+		layout.Waves = int(*job.Spec.Completions) > layout.Size
+		layout.Size = min(layout.Size, int(*job.Spec.Completions))
 	}
 	layout.Suspended = !layout.Ended && job.Annotations[names.Suspended] != ""
 	if job.Spec.Suspend != nil && *job.Spec.Suspend && !layout.Suspended {
@@ -115,11 +134,28 @@ func (o *Owners) ofJob(ctx context.Context, at client.ObjectKey, uid string, pod
 	return layout, nil
 }
 
+// single is a pod by itself. Where its owner is of a kind that is not known here, it may be one of many that need each other.
+func single(pods []*corev1.Pod) Layout {
+	layout := Layout{Size: 1, Ended: len(pods) == 0}
+	if len(pods) > 0 && OwnerKind(pods[0]) == "DaemonSet" {
+		layout.Left = "its DaemonSet says on which node it runs"
+	} else if len(pods) > 0 && pods[0].Annotations[names.Alone] != "true" && !oneByOneKinds[OwnerKind(pods[0])] {
+		layout.Left = fmt.Sprintf("Railweave does not know which pods of its owner, a %s, belong together; annotations %s and %s, or %s, would say it",
+			OwnerKind(pods[0]), names.Group, names.GroupSize, names.Alone)
+	}
+	return layout
+}
+
+// unreadable is an owner that cannot be read here, whatever is tried.
+type unreadable struct{ text string }
+
+func (u *unreadable) Error() string { return u.text }
+
 // object reads one whose kind the API server has in a version of its own choice; nil where there is none.
 func (o *Owners) object(ctx context.Context, kind schema.GroupKind, at client.ObjectKey, uid string) (*unstructured.Unstructured, error) {
 	mapping, err := o.Mapper.RESTMapping(kind)
 	if meta.IsNoMatchError(err) {
-		return nil, nil
+		return nil, &unreadable{fmt.Sprintf("it is of a %s, and the API server has no such kind (%s)", kind.Kind, kind.Group)}
 	} else if err != nil {
 		return nil, err
 	}
@@ -127,6 +163,8 @@ func (o *Owners) object(ctx context.Context, kind schema.GroupKind, at client.Ob
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
 	if err := o.Live.Get(ctx, at, object); apierrors.IsNotFound(err) {
 		return nil, nil
+	} else if apierrors.IsForbidden(err) {
+		return nil, &unreadable{fmt.Sprintf("its %s may not be read by Railweave's controller: apply deploy/kubernetes/rbac.yaml of this release", kind.Kind)}
 	} else if err != nil {
 		return nil, err
 	}
@@ -157,18 +195,18 @@ func number(from map[string]any, otherwise int, path ...string) int {
 	return otherwise
 }
 
-// asksForGpus says that the pod template has a container with GPUs.
-func (o *Owners) asksForGpus(template map[string]any) bool {
-	containers, _, _ := unstructured.NestedSlice(template, "spec", "containers")
-	for _, one := range containers {
-		container, _ := one.(map[string]any)
-		for _, list := range []string{"limits", "requests"} {
-			if _, found, _ := unstructured.NestedFieldNoCopy(container, "resources", list, o.GpuResource); found {
-				return true
-			}
-		}
+// asksForGpus says that a pod of the template would hold GPUs.
+func (o *Owners) asksForGpus(ctx context.Context, namespace string, template map[string]any) bool {
+	read := &corev1.PodTemplateSpec{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, read); err != nil {
+		return false
 	}
-	return false
+	pod := &corev1.Pod{ObjectMeta: read.ObjectMeta, Spec: read.Spec}
+	if Gpus(pod, o.GpuResource) > 0 || o.Claims == nil || len(pod.Spec.ResourceClaims) == 0 {
+		return Gpus(pod, o.GpuResource) > 0
+	}
+	counted, err := o.Claims.Of(ctx, pod, namespace)
+	return err == nil && counted.Gpus > 0
 }
 
 func (o *Owners) ofJobSet(ctx context.Context, at client.ObjectKey, uid string) (Layout, error) {
@@ -176,17 +214,22 @@ func (o *Owners) ofJobSet(ctx context.Context, at client.ObjectKey, uid string) 
 	if object == nil {
 		return Layout{Ended: err == nil}, err
 	}
-	layout := Layout{Ended: ended(object), Replicas: map[string]Slice{}}
+	layout := Layout{Ended: ended(object), Replicas: map[string]Slice{}, WaveReplicas: map[string]bool{}}
 	jobs, _, _ := unstructured.NestedSlice(object.Object, "spec", "replicatedJobs")
 	for _, one := range jobs {
 		replicated, _ := one.(map[string]any)
 		template, _, _ := unstructured.NestedMap(replicated, "template", "spec", "template")
-		if !o.asksForGpus(template) {
+		if !o.asksForGpus(ctx, at.Namespace, template) {
 			continue
 		}
 		name, _ := replicated["name"].(string)
 		perJob := number(replicated, 1, "template", "spec", "parallelism")
-		perJob = min(perJob, number(replicated, perJob, "template", "spec", "completions"))
+		completions := number(replicated, perJob, "template", "spec", "completions")
+		if completions > perJob {
+			layout.WaveReplicas[name] = true
+			continue
+		}
+		perJob = min(perJob, completions)
 		layout.Replicas[name] = Slice{First: layout.Size, PerJob: perJob}
 		layout.Size += number(replicated, 1, "replicas") * perJob
 	}
@@ -238,7 +281,9 @@ func (o *Owners) ofLeaderWorker(ctx context.Context, at client.ObjectKey, pods [
 	}
 	at.Name = pods[0].Labels[lwsName]
 	object, err := o.object(ctx, schema.GroupKind{Group: "leaderworkerset.x-k8s.io", Kind: "LeaderWorkerSet"}, at, "")
-	if object == nil {
+	if left := (*unreadable)(nil); object == nil && errors.As(err, &left) {
+		return layout, nil // its pods say enough
+	} else if object == nil {
 		return layout, err
 	}
 	if policy, _, _ := unstructured.NestedString(object.Object, "spec", "startupPolicy"); policy == "LeaderReady" {
@@ -256,11 +301,39 @@ func (o *Owners) ofPyTorchJob(ctx context.Context, at client.ObjectKey, uid stri
 	for _, kind := range []string{"Master", "Worker"} {
 		replica, found, _ := unstructured.NestedMap(object.Object, "spec", "pytorchReplicaSpecs", kind)
 		template, _, _ := unstructured.NestedMap(replica, "template")
-		if !found || !o.asksForGpus(template) {
+		if !found || !o.asksForGpus(ctx, at.Namespace, template) {
 			continue
 		}
 		layout.Replicas[kind] = Slice{First: layout.Size, PerJob: 1}
 		layout.Size += number(replica, 1, "replicas")
+	}
+	return layout, nil
+}
+
+// launches says that the pod is an MPIJob's launcher.
+func launches(pod *corev1.Pod) bool {
+	return strings.EqualFold(pod.Labels[trainingRole], "launcher") || strings.EqualFold(pod.Labels[trainingType], "launcher")
+}
+
+// ofMPIJob is the workers, and before them the launcher where it has GPUs. One that waits for its workers to be ready would never come.
+func (o *Owners) ofMPIJob(ctx context.Context, at client.ObjectKey) (Layout, error) {
+	object, err := o.object(ctx, schema.GroupKind{Group: "kubeflow.org", Kind: "MPIJob"}, at, "")
+	if object == nil {
+		return Layout{Ended: err == nil}, err
+	}
+	layout := Layout{Ended: ended(object), Replicas: map[string]Slice{}}
+	launcher, found, _ := unstructured.NestedMap(object.Object, "spec", "mpiReplicaSpecs", "Launcher", "template")
+	if found && o.asksForGpus(ctx, at.Namespace, launcher) {
+		layout.Size = 1
+		if policy, _, _ := unstructured.NestedString(object.Object, "spec", "launcherCreationPolicy"); policy == "WaitForWorkersReady" {
+			return Layout{Unknown: "launcherCreationPolicy WaitForWorkersReady makes the launcher, which asks for GPUs, only when the workers run, and a group is placed as a whole: write AtStartup"}, nil
+		}
+	}
+	worker, found, _ := unstructured.NestedMap(object.Object, "spec", "mpiReplicaSpecs", "Worker")
+	template, _, _ := unstructured.NestedMap(worker, "template")
+	if found && o.asksForGpus(ctx, at.Namespace, template) {
+		layout.Replicas["Worker"] = Slice{First: layout.Size, PerJob: 1}
+		layout.Size += number(worker, 1, "replicas")
 	}
 	return layout, nil
 }
@@ -271,14 +344,14 @@ func (o *Owners) ofRayCluster(ctx context.Context, at client.ObjectKey, uid stri
 		return Layout{Ended: err == nil}, err
 	}
 	layout := Layout{Replicas: map[string]Slice{}}
-	if head, found, _ := unstructured.NestedMap(object.Object, "spec", "headGroupSpec", "template"); found && o.asksForGpus(head) {
+	if head, found, _ := unstructured.NestedMap(object.Object, "spec", "headGroupSpec", "template"); found && o.asksForGpus(ctx, at.Namespace, head) {
 		layout.Size = 1
 		layout.Replicas["head"] = Slice{First: 0, PerJob: 1}
 	}
 	workers, _, _ := unstructured.NestedSlice(object.Object, "spec", "workerGroupSpecs")
 	for _, one := range workers {
 		worker, _ := one.(map[string]any)
-		if template, _, _ := unstructured.NestedMap(worker, "template"); o.asksForGpus(template) {
+		if template, _, _ := unstructured.NestedMap(worker, "template"); o.asksForGpus(ctx, at.Namespace, template) {
 			layout.Size += number(worker, 1, "replicas") * number(worker, 1, "numOfHosts")
 		}
 	}
@@ -289,9 +362,13 @@ func (o *Owners) ofRayCluster(ctx context.Context, at client.ObjectKey, uid stri
 func (o *Owners) ofPodGroup(ctx context.Context, at client.ObjectKey) (Layout, error) {
 	object, err := o.object(ctx, schema.GroupKind{Group: "scheduling.k8s.io", Kind: "PodGroup"}, at, "")
 	if object != nil {
-		return Layout{Size: number(object.Object, 0, "spec", "schedulingPolicy", "gang", "minCount")}, nil
+		size := number(object.Object, 0, "spec", "schedulingPolicy", "gang", "minCount")
+		if size == 0 {
+			return Layout{Left: "its PodGroup is no gang: the scheduler places its pods one by one"}, nil
+		}
+		return Layout{Size: size}, nil
 	}
-	if err == nil {
+	if left := (*unreadable)(nil); err == nil || errors.As(err, &left) {
 		object, err = o.object(ctx, schema.GroupKind{Group: "scheduling.x-k8s.io", Kind: "PodGroup"}, at, "")
 	}
 	if object == nil {

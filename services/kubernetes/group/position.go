@@ -40,6 +40,14 @@ func position(pod *corev1.Pod, key Key, layout Layout) (int, bool) {
 		if at, found := numbered(pod.Labels[trainingIndex]); known && found {
 			return slice.First + at, true
 		}
+	case MPIJob:
+		if launches(pod) {
+			return 0, true
+		}
+		slice, known := layout.Replicas["Worker"]
+		if at, found := numbered(pod.Name[strings.LastIndex(pod.Name, "-")+1:], pod.Labels[trainingIndex]); known && found {
+			return slice.First + at, true // by its name, as releases differ in whether labels count the launcher
+		}
 	case RayCluster:
 		if slice, known := layout.Replicas["head"]; known && pod.Labels[rayType] == "head" {
 			return slice.First, true

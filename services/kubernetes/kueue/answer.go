@@ -35,7 +35,7 @@ func (c *Checks) answer(ctx context.Context, one *unstructured.Unstructured) (an
 	if len(sets) == 0 {
 		return answer{state: "Ready", message: "it asks for no GPUs"}, nil
 	}
-	demand, err := group.DemandOf(sets[0].pod, c.GpuResource, c.Tenant)
+	demand, err := group.DemandOf(sets[0].pod, c.GpuResource, c.Rules())
 	if err != nil {
 		return rejected(err.Error())
 	}
@@ -46,7 +46,7 @@ func (c *Checks) answer(ctx context.Context, one *unstructured.Unstructured) (an
 		}
 		pods += set.count
 	}
-	site, err := c.Site.Of(ctx, sets[0].pod, demand.Gpus, nil)
+	site, err := c.Site.Of(ctx, sets[0].pod, &demand, pods, nil)
 	if err != nil {
 		return answer{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"railweave.dev/kubernetes/contract"
 	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/policy"
 )
 
 // ControllerName is what AdmissionChecks name to be answered here.
@@ -30,7 +31,7 @@ const askAgain = 10 * time.Second
 
 // Site says where pods may run.
 type Site interface {
-	Of(ctx context.Context, pod *corev1.Pod, gpus int, without map[string]bool) (placement.Site, error)
+	Of(ctx context.Context, pod *corev1.Pod, demand *group.Demand, size int, without map[string]bool) (placement.Site, error)
 }
 
 // Checks answers AdmissionChecks.
@@ -40,7 +41,7 @@ type Checks struct {
 	Site        Site
 	Log         logr.Logger
 	Cluster     string
-	Tenant      string
+	Rules       func() *policy.Policy
 	GpuResource string
 
 	workload, check schema.GroupVersionKind

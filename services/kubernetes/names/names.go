@@ -22,6 +22,7 @@ const (
 	Imex         = Prefix + "compute-domain" // "true": its nodes share memory over NVLink by a ComputeDomain
 	Extender     = Prefix + "extender"       // "true": not gated, but held by the scheduler extender
 	Skip         = Prefix + "skip"           // "true": left to the scheduler alone
+	Alone        = Prefix + "alone"          // "true": not with the others of its owner, but by itself
 	EnrolledName = Prefix + "enabled"        // label of namespaces whose pods are gated
 
 	// What the controller writes on pods.
@@ -31,11 +32,11 @@ const (
 	Gpus   = Prefix + "gpus"
 	Rails  = Prefix + "rails"
 	Hca    = Prefix + "nccl-ib-hca"
-	Sl     = Prefix + "nccl-ib-sl"
-	Tc     = Prefix + "nccl-ib-tc"
-	Pkey   = Prefix + "nccl-ib-pkey"
 	Lifted = Prefix + "lifted"
-	Hosts  = Prefix + "hosts" // number of nodes of the group
+	Left   = Prefix + "left" // why it is left to the scheduler
+	// ClaimedGpus is how many GPUs the pod's ResourceClaims are for.
+	ClaimedGpus = Prefix + "claimed-gpus"
+	Hosts       = Prefix + "hosts" // number of nodes of the group
 	// Suspended is why the controller suspended a Job: all of its pods go, and new ones come at once.
 	Suspended = Prefix + "suspended"
 
@@ -50,6 +51,15 @@ const (
 	// WrittenLabel is of objects that the controller wrote for other schedulers.
 	WrittenLabel = Prefix + "written"
 )
+
+// Written is what the controller alone writes on pods: what it would believe of a pod that says so itself.
+var Written = []string{Job, Node, Ranks, Gpus, Rails, Lifted, Hosts}
+
+// ImexClaim is the pod's claim for the channel of a ComputeDomain.
+const ImexClaim = "railweave-compute-domain"
+
+// DefaultDeviceClasses are DeviceClasses of which a device is a GPU.
+const DefaultDeviceClasses = "gpu.nvidia.com,gpu.amd.com"
 
 // DefaultGpuResource is what pods ask GPUs by.
 const DefaultGpuResource = "nvidia.com/gpu"

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"railweave.dev/kubernetes/contract"
 )
 
@@ -202,6 +204,29 @@ func checkTree(t *testing.T, seed uint64, fabric *contract.Fabric, present map[s
 			if (parent[a] == parent[b]) != (labels[a][TierLabel+"0"] == labels[b][TierLabel+"0"]) {
 				t.Fatalf("seed %d: %s and %s", seed, a, b)
 			}
+		}
+	}
+}
+
+// Taints that a kubelet or the API server set for pressure keep pods off as those of a person do; that a node is not ready, or cordoned, is told by the
+// node itself.
+func TestTaintsThatKeepPodsOff(t *testing.T) {
+	of := func(key string, effect corev1.TaintEffect) *corev1.Node {
+		return &corev1.Node{Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: key, Value: "x", Effect: effect}}}}
+	}
+	seconds := int64(300)
+	pod := &corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{{Key: "reserved", Operator: corev1.TolerationOpExists},
+		{Key: "for-a-while", Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}}}
+	for _, one := range []struct {
+		node *corev1.Node
+		off  bool
+	}{
+		{of("fault", corev1.TaintEffectNoExecute), true}, {of("fault", corev1.TaintEffectNoSchedule), true}, {of("fault", corev1.TaintEffectPreferNoSchedule), false},
+		{of("reserved", corev1.TaintEffectNoExecute), false}, {of("for-a-while", corev1.TaintEffectNoExecute), true}, {of(corev1.TaintNodeDiskPressure, corev1.TaintEffectNoSchedule), true},
+		{of(corev1.TaintNodeUnschedulable, corev1.TaintEffectNoSchedule), false}, {of(corev1.TaintNodeNotReady, corev1.TaintEffectNoExecute), false},
+	} {
+		if (Untolerated(pod, one.node) != "") != one.off {
+			t.Errorf("%v: %q", one.node.Spec.Taints, Untolerated(pod, one.node))
 		}
 	}
 }

@@ -8,12 +8,13 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/placement"
 )
 
-// Of is where pods like this one may run: what their own selectors, affinity and tolerations allow, and what nodes offer.
+// Of is where that number of pods like this one may run: what their own selectors, affinity and tolerations allow, and what nodes offer.
 // Cordons and failures are not among that where they are carried over as drains, because those hold for jobs that wait, too.
-func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, gpus int, without map[string]bool) (placement.Site, error) {
+func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, demand *group.Demand, size int, without map[string]bool) (placement.Site, error) {
 	var list corev1.NodeList
 	if err := s.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return placement.Site{}, err
@@ -23,18 +24,14 @@ func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, gpus int, without map[
 	s.mutex.Unlock()
 	required := nodeaffinity.GetRequiredNodeAffinity(pod)
 	var site placement.Site
+	var matching []*corev1.Node
 	present := map[string]bool{}
 	for i := range list.Items {
 		node := &list.Items[i]
 		present[node.Name] = true
-		offered := int(node.Status.Allocatable.Name(corev1.ResourceName(s.GpuResource), "").Value())
 		matches, err := required.Match(node)
-		usable := err == nil && matches && tolerated(pod, node) && offered >= gpus && !without[node.Name] && (s.Drains || !node.Spec.Unschedulable)
-		if usable {
-			site.Usable = append(site.Usable, node.Name)
-			if site.GpusPerNode == 0 || offered < site.GpusPerNode {
-				site.GpusPerNode = offered
-			}
+		if err == nil && matches && Untolerated(pod, node) == "" && !without[node.Name] && (s.Drains || !node.Spec.Unschedulable) {
+			matching = append(matching, node)
 		} else if known[node.Name].Gpus > 0 {
 			site.Unusable = append(site.Unusable, node.Name)
 		}
@@ -44,14 +41,35 @@ func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, gpus int, without map[
 			site.Unusable = append(site.Unusable, name)
 		}
 	}
+	used, err := s.used(ctx)
+	if err != nil {
+		return placement.Site{}, err
+	}
+	rooms := roomsFor(pod, demand.Gpus, matching, used, s.GpuResource, func(node string) int { return known[node].Gpus })
+	now := 0
+	count, isNow := together(rooms, size, demand.PodsPerNode)
+	for _, one := range rooms {
+		now += one.now
+		switch {
+		case one.pods >= count:
+			site.Usable = append(site.Usable, one.node)
+		case known[one.node].Gpus > 0:
+			site.Unusable = append(site.Unusable, one.node)
+			site.InUse = site.InUse || one.empty >= count
+		}
+	}
+	site.Uneven = !isNow && demand.PodsPerNode == 0 && now >= size
+	if len(site.Usable) > 0 {
+		site.GpusPerNode = count * demand.Gpus
+	}
 	sort.Strings(site.Usable)
 	sort.Strings(site.Unusable)
 	return site, nil
 }
 
-// tolerated says that no taint keeps the pod off. Taints that the API server's own controllers set come and go, and are known
-// by the node's conditions.
-func tolerated(pod *corev1.Pod, node *corev1.Node) bool {
+// Untolerated is a taint that keeps the pod off, "" for none. Those that say that the node is not ready come and go, and a cordon is told by
+// the node itself.
+func Untolerated(pod *corev1.Pod, node *corev1.Node) string {
 	for i := range node.Spec.Taints {
 		taint := &node.Spec.Taints[i]
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule || passing[taint.Key] {
@@ -62,18 +80,18 @@ func tolerated(pod *corev1.Pod, node *corev1.Node) bool {
 			held = held || tolerates(&pod.Spec.Tolerations[j], taint)
 		}
 		if !held {
-			return false
+			return taint.ToString()
 		}
 	}
-	return true
+	return ""
 }
 
-var passing = map[string]bool{
-	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true, corev1.TaintNodeMemoryPressure: true,
-	corev1.TaintNodeDiskPressure: true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
-}
+var passing = map[string]bool{corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true}
 
 func tolerates(toleration *corev1.Toleration, taint *corev1.Taint) bool {
+	if toleration.TolerationSeconds != nil {
+		return false // it would begin only to be evicted
+	}
 	if toleration.Effect != "" && toleration.Effect != taint.Effect || toleration.Key != "" && toleration.Key != taint.Key {
 		return false
 	}

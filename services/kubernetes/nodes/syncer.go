@@ -44,6 +44,10 @@ type Syncer struct {
 	accepted  *contract.Fabric
 	grouped   string // the nodes that Volcano's groups were written for
 	fabric    bool   // the topology is to be read again
+
+	usageMutex sync.Mutex
+	usage      map[string]*usage
+	usageAt    time.Time
 }
 
 func (s *Syncer) init() {

@@ -20,7 +20,9 @@ const MostNodes = 4096
 type Site struct {
 	Usable      []string // nodes where pods of this kind may run, sorted
 	Unusable    []string // nodes of Railweave where they may not, sorted
-	GpusPerNode int      // that the smallest usable node has
+	GpusPerNode int      // of a node that the job may have; each usable one has the room
+	Uneven      bool     // all pods fit now, only some nodes with more of them than others
+	InUse       bool     // a node is unusable only as long as other pods use its GPUs
 }
 
 // Request is the job that is asked for a group with this number of pods.

@@ -4,7 +4,8 @@ package plan
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type Member struct {
 	Leaving  bool   // it is being deleted
 	Owned    bool   // its owner makes another one when it is deleted
 	Stuck    string // why the scheduler cannot bind it, after the patience is over
+	Alone    bool   // it is no part of the group, and placed by itself
 	Position int
 }
 
@@ -48,12 +50,21 @@ type Situation struct {
 	// How long pods have been missing, and how long that may last.
 	Missing, Patience time.Duration
 	CannotRepair      bool // the placement could not be repaired; it is made from scratch
+	// Nothing can be moved off closed nodes now, as there is no room elsewhere; it is tried again.
+	NoSpare bool
+	// Why its pods are left to the scheduler, "" where they are not, and why they are for once, with what the scheduler may do for them.
+	Left, Yields string
+	// For how long the owner has been gone, or has ended, while pods of it wait.
+	Orphaned time.Duration
 	// Whether the owner can be suspended, so that all pods of the group go and come back, and whether the controller has done so.
 	Suspendable, Suspended bool
 }
 
 // settle is how long the pods of a group take to be created, before it is said that some are missing.
 const settle = 2 * time.Second
+
+// moveAgain is when ranks are tried to be moved again for which there was no room.
+const moveAgain = 10 * time.Second
 
 // Removal is a pod to delete, and why.
 type Removal struct {
@@ -65,10 +76,15 @@ type Plan struct {
 	Submit  bool
 	Adopt   bool
 	Lift    []int
+	Lifts   string // why, where Railweave is not away
+	Leave   []int  // is left to the scheduler for good, one by one
+	Left    string // why
+	Alone   []int  // is placed by itself from now on
 	Ungate  []int
 	Mark    []int // belong to the placement but do not say so
 	Delete  []Removal
 	Repair  []string // lost nodes
+	Moves   bool     // off nodes that are not lost: the others of the group run on where there is no room
 	Suspend string   // why: all pods go
 	Resume  bool     // new pods come
 	Release string   // why
@@ -86,6 +102,9 @@ func (p *Plan) again(after time.Duration) {
 
 // Make decides. Members are indices into the situation's.
 func Make(s *Situation) Plan {
+	if plan := apart(s); len(plan.Leave)+len(plan.Alone) > 0 || plan.Release != "" {
+		return plan
+	}
 	if s.Placement == nil {
 		if live, leaving := count(s); s.Suspended {
 			return Plan{Resume: live+leaving == 0 && !s.Away}
@@ -154,6 +173,15 @@ func empty(s *Situation, leaving int, plan *Plan) {
 // queued is a group whose job waits: none of its pods may hold GPUs by it.
 func queued(s *Situation, plan *Plan) {
 	plan.Waits = s.Placement.Reason
+	if s.Yields != "" && !begun(s) {
+		for i, member := range s.Members {
+			if member.Gated && !member.Ended && !member.Leaving {
+				plan.Lift = append(plan.Lift, i)
+			}
+		}
+		plan.Waits, plan.Lifts, plan.Release = "", s.Yields, "it is left to the scheduler"
+		return
+	}
 	for i, member := range s.Members {
 		if member.Gated || member.Ended || member.Leaving {
 			continue
@@ -222,10 +250,43 @@ func placed(s *Situation, plan *Plan) {
 		}
 		return
 	}
-	if elsewhere(s, plan) || lost(s, plan) || stuck(s, plan) || moved(s, plan) {
+	if elsewhere(s, plan) || lost(s, plan) || closed(s, plan) || stuck(s, plan) || moved(s, plan) {
 		return
 	}
 	begin(s, plan)
+}
+
+// closed is about pods that have not begun, and whose place is on a node where nothing begins any more, for example because it is being
+// drained: their ranks move, and no other pod does. Where there is no room elsewhere they wait, and those that run go on.
+func closed(s *Situation, plan *Plan) bool {
+	nodes, running, gated := map[string]bool{}, false, false
+	for _, member := range s.Members {
+		if member.Ended || member.Leaving {
+			continue
+		}
+		running = running || member.Node != ""
+		if to := target(s, member); member.Node == "" && s.Closed[to] != "" && !s.Placement.Adopted {
+			nodes[to], gated = true, gated || member.Gated
+		}
+	}
+	if len(nodes) == 0 {
+		return false
+	}
+	moves := slices.Sorted(maps.Keys(nodes))
+	why := fmt.Sprintf("node %s, where its ranks are, is of no use now: %s", moves[0], s.Closed[moves[0]])
+	switch {
+	case !s.NoSpare:
+		plan.Repair, plan.Moves = moves, true
+		return true
+	case !running:
+		restart(s, plan, why)
+		return true
+	}
+	plan.again(moveAgain)
+	if gated {
+		plan.Waits = why + "; there is no room for them on other nodes, and the group's other pods run on"
+	}
+	return false
 }
 
 // begun says that some pod is not gated, and has neither ended nor been deleted.
@@ -307,10 +368,7 @@ func lost(s *Situation, plan *Plan) bool {
 			nodes[to] = true
 		}
 	}
-	for node := range nodes {
-		plan.Repair = append(plan.Repair, node)
-	}
-	sort.Strings(plan.Repair)
+	plan.Repair = slices.Sorted(maps.Keys(nodes))
 	if len(nodes) > 0 && (s.CannotRepair || s.Placement.Adopted) {
 		why := fmt.Sprintf("node %s is lost: %s", plan.Repair[0], s.Lost[plan.Repair[0]])
 		*plan = Plan{}
@@ -320,20 +378,14 @@ func lost(s *Situation, plan *Plan) bool {
 	return len(plan.Repair) > 0 || len(plan.Delete) > 0 || plan.Owners
 }
 
-// stuck is about pods that cannot begin where they are pinned. A pin cannot be moved.
+// stuck is about pods that cannot begin where they are pinned, and where nothing is known to be wrong. A pin cannot be moved.
 func stuck(s *Situation, plan *Plan) bool {
 	for _, member := range s.Members {
-		if member.Gated || member.Ended || member.Leaving || member.Node != "" {
+		if member.Gated || member.Ended || member.Leaving || member.Node != "" || member.Stuck == "" || s.Closed[member.Pinned] != "" {
 			continue
 		}
-		why := member.Stuck
-		if closed := s.Closed[member.Pinned]; closed != "" {
-			why = closed
-		}
-		if why != "" {
-			restart(s, plan, fmt.Sprintf("pod %s could not begin on node %s: %s", member.Name, member.Pinned, why))
-			return true
-		}
+		restart(s, plan, fmt.Sprintf("pod %s could not begin on node %s: %s", member.Name, member.Pinned, member.Stuck))
+		return true
 	}
 	return false
 }
@@ -362,21 +414,27 @@ func complete(s *Situation) (missing int) {
 }
 
 func begin(s *Situation, plan *Plan) {
-	gated, bound, live := []int{}, 0, 0
+	gated, bound, live, lifted := []int{}, 0, 0, false
 	for i, member := range s.Members {
 		if member.Ended || member.Leaving {
 			continue
 		}
 		live++
-		if member.Gated {
-			gated = append(gated, i)
-		} else if member.Running {
+		lifted = lifted || member.Lifted
+		switch {
+		case !member.Gated && member.Running:
 			bound++
+		case member.Gated && (s.Closed[target(s, member)] == "" || s.Placement.Adopted):
+			gated = append(gated, i)
 		}
 	}
 	// Once it has begun its owner may take long to bring back a pod that has failed, and the others run on: they are its owner's.
 	if missing := complete(s); missing > 0 && !s.Placement.Adopted && s.Placement.Phase != "running" {
-		waitForPods(s, plan, missing, live-len(gated))
+		waitForPods(s, plan, missing, ungated(s))
+		return
+	}
+	if len(gated) > 0 && s.Placement.Adopted && lifted {
+		plan.Lift, plan.Lifts = gated, "the others of its group began without a placement" // and it is finished without one
 		return
 	}
 	if len(gated) > 0 && s.Placement.Adopted {
@@ -393,6 +451,15 @@ func begin(s *Situation, plan *Plan) {
 	}
 }
 
+func ungated(s *Situation) (count int) {
+	for _, member := range s.Members {
+		if !member.Gated && !member.Ended && !member.Leaving {
+			count++
+		}
+	}
+	return count
+}
+
 // waitForPods holds a placement for pods that are missing, but not half a group for ever.
 func waitForPods(s *Situation, plan *Plan, missing, ungated int) {
 	plan.Waits = fmt.Sprintf("waits for %d of its %d pods to be created", missing, s.Size)
@@ -404,86 +471,4 @@ func waitForPods(s *Situation, plan *Plan, missing, ungated int) {
 	default:
 		plan.Release = fmt.Sprintf("%d of its %d pods did not come", missing, s.Size)
 	}
-}
-
-// forgotten is about a group whose pods have begun, and of which Railweave knows nothing: it is told, also of a part of a group, as what
-// that uses is not to be given to others. What cannot begin by now is placed from scratch.
-func forgotten(s *Situation, plan *Plan, free []int, bound int) {
-	told := 0
-	why := ""
-	for _, i := range free {
-		member := s.Members[i]
-		if member.Pinned != "" || member.Lifted {
-			told++
-		}
-		if member.Stuck != "" && (member.Pinned != "" || member.Lifted) { // not a pod of others
-			why = fmt.Sprintf("pod %s could not begin: %s", member.Name, member.Stuck)
-		}
-	}
-	switch {
-	case why == "":
-		plan.Adopt = bound == len(free) || told == len(free) && bound > 0
-	case s.Suspendable:
-		plan.Suspend = why
-	default:
-		for _, i := range free {
-			remove(s, plan, i, why)
-		}
-	}
-}
-
-func unplaced(s *Situation) Plan {
-	var plan Plan
-	var gated, free []int
-	lifted, bound := false, 0
-	for i, member := range s.Members {
-		switch {
-		case member.Ended || member.Leaving:
-		case member.Gated:
-			gated = append(gated, i)
-		default:
-			free = append(free, i)
-			lifted = lifted || member.Lifted
-			if member.Node != "" {
-				bound++
-			}
-		}
-	}
-	switch {
-	case len(gated) == 0 && len(free) == 0:
-	case s.Away:
-		// Nothing is decided about pods that run; a group of which a part is free goes on where gates are lifted.
-		if len(gated) > 0 && s.Lift && (complete(s) <= 0 || lifted) {
-			plan.Lift = gated
-		} else if len(gated) > 0 {
-			plan.Waits = "Railweave cannot be asked where to run; it is asked again"
-		}
-	case len(gated) == 0:
-		forgotten(s, &plan, free, bound)
-	case len(free) > 0 && lifted:
-		plan.Lift = gated // what was begun without Railweave is finished without it
-	case len(free) > 0 && s.Suspendable:
-		plan.Suspend = "its group is placed again as a whole"
-	case len(free) > 0:
-		for _, i := range free {
-			remove(s, &plan, i, "its group is placed again as a whole")
-		}
-		if plan.Owners {
-			plan.Delete = nil
-			plan.Waits = "some of its pods run outside of any placement and have no owner that would make them again: delete them"
-		}
-	case s.Size == 0:
-		plan.Waits = s.Unknown
-		plan.again(5 * time.Second)
-	case complete(s) > 0 && s.Missing < settle:
-		plan.again(settle - s.Missing)
-	case complete(s) > 0:
-		plan.Waits = fmt.Sprintf("waits for %d of its %d pods to be created", complete(s), s.Size)
-	default:
-		plan.Submit = noneLeaving(s)
-		if !plan.Submit {
-			plan.again(time.Second)
-		}
-	}
-	return plan
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -22,16 +23,16 @@ type job struct {
 }
 
 type crew struct {
-	name                string
-	size                int
-	alive               bool
-	suspendable         bool
-	suspended           bool
-	pods                map[int][]*pod // by position; at most one that does not leave
-	job                 *job
-	missing, nextCreate int
-	cannotRepair        string
-	avoided             map[string]int // nodes where its pods could not begin, until when
+	name         string
+	size         int
+	alive        bool
+	suspendable  bool
+	suspended    bool
+	pods         map[int][]*pod // by position; at most one that does not leave
+	job          *job
+	missing      int
+	cannotRepair string
+	avoided      map[string]int // nodes where its pods could not begin, until when
 }
 
 type world struct {
@@ -40,6 +41,7 @@ type world struct {
 	random  *rand.Rand
 	nodes   map[string]bool // up
 	blocked map[string]bool // pods cannot begin there, and Railweave does not know
+	closed  map[string]bool // cordoned
 	crews   []*crew
 	away    bool
 	jobs    int
@@ -47,7 +49,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 5)), nodes: map[string]bool{}, blocked: map[string]bool{}}
+	w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 5)), nodes: map[string]bool{}, blocked: map[string]bool{}, closed: map[string]bool{}}
 	for i := range 6 {
 		w.nodes[fmt.Sprintf("n%d", i)] = true
 	}
@@ -92,7 +94,7 @@ func (w *world) held(node string) bool {
 func (w *world) free() (free []string) {
 	for i := range 6 {
 		node := fmt.Sprintf("n%d", i)
-		if w.nodes[node] && !w.held(node) {
+		if w.nodes[node] && !w.held(node) && !w.closed[node] {
 			free = append(free, node)
 		}
 	}
@@ -152,7 +154,7 @@ func (w *world) bind(each *pod) {
 	}
 	for i := range 6 {
 		node := fmt.Sprintf("n%d", i)
-		if (each.pinned == node || each.pinned == "" && each.lifted) && w.nodes[node] && !w.blocked[node] && w.holder(node) == nil {
+		if (each.pinned == node || each.pinned == "" && each.lifted) && w.nodes[node] && !w.blocked[node] && !w.closed[node] && w.holder(node) == nil {
 			each.node = node
 			return
 		}
@@ -163,7 +165,7 @@ func (w *world) bind(each *pod) {
 func (w *world) trouble() {
 	one := w.crews[w.random.IntN(len(w.crews))]
 	node := fmt.Sprintf("n%d", w.random.IntN(6))
-	switch w.random.IntN(9) {
+	switch w.random.IntN(10) {
 	case 0:
 		w.nodes[node] = !w.nodes[node]
 	case 1:
@@ -188,6 +190,14 @@ func (w *world) trouble() {
 		if w.random.IntN(10) == 0 {
 			one.alive = false
 		}
+	case 8: // drained: cordoned, and its pod is evicted
+		if w.closed[node] = !w.closed[node]; w.closed[node] {
+			for _, pods := range one.pods {
+				for _, each := range pods {
+					each.leaving = each.leaving || each.node == node
+				}
+			}
+		}
 	}
 }
 
@@ -197,6 +207,8 @@ func (w *world) situation(one *crew) *Situation {
 	for node, up := range w.nodes {
 		if !up {
 			s.Lost[node] = "down"
+		} else if w.closed[node] {
+			s.Closed[node] = "cordoned"
 		}
 	}
 	present := 0
@@ -260,9 +272,14 @@ func (w *world) control(one *crew) {
 	s := w.situation(one)
 	done := Make(s)
 	if len(done.Repair) > 0 && !w.repair(one, done.Repair) {
-		s.CannotRepair = true
-		one.cannotRepair = one.job.id
+		if done.Moves {
+			s.NoSpare = true
+		} else {
+			s.CannotRepair = true
+			one.cannotRepair = one.job.id
+		}
 		done = Make(s)
+		w.others(one, s, done)
 	}
 	for _, removal := range done.Delete {
 		w.podOf(one, s, removal.Member).leaving = true
@@ -293,6 +310,23 @@ func (w *world) control(one *crew) {
 	}
 	if done.Submit || done.Adopt {
 		w.submit(one, done.Adopt)
+	}
+}
+
+// others checks that pods which run are left alone where others of their group cannot be moved off a cordoned node.
+func (w *world) others(one *crew, s *Situation, done Plan) {
+	if !s.NoSpare || len(s.Lost) > 0 {
+		return
+	}
+	for i, member := range s.Members {
+		if member.Running && !member.Leaving && (done.Suspend != "" || slices.ContainsFunc(done.Delete, func(each Removal) bool { return each.Member == i })) {
+			for _, other := range s.Members {
+				if other.Stuck != "" {
+					return // by something else
+				}
+			}
+			w.fail("%s: a pod that runs is ended because of a node that is cordoned: %+v", one.name, done)
+		}
 	}
 }
 
@@ -440,7 +474,7 @@ func TestGroupsOverRandomHistories(t *testing.T) {
 				w.trouble()
 			}
 			if w.now == 150 {
-				w.away, w.blocked = false, map[string]bool{}
+				w.away, w.blocked, w.closed = false, map[string]bool{}, map[string]bool{}
 				for node := range w.nodes {
 					w.nodes[node] = true
 				}

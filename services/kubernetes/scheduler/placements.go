@@ -18,6 +18,7 @@ import (
 	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/policy"
 )
 
 // Name of the plugin, in the scheduler's configuration.
@@ -80,7 +81,7 @@ func (p *Placements) GeneratePlacements(ctx context.Context, _ framework.PodGrou
 	if len(pods) == 0 || group.Gpus(pods[0], names.DefaultGpuResource) == 0 || group.Managed(pods[0]) || p.resting() {
 		return anywhere, nil // also those that the controller has placed already
 	}
-	demand, err := group.DemandOf(pods[0], names.DefaultGpuResource, p.tenant)
+	demand, err := group.DemandOf(pods[0], names.DefaultGpuResource, policy.Unrestricted(p.tenant))
 	if err != nil {
 		return nil, framework.NewStatus(framework.UnschedulableAndUnresolvable, "railweave: "+err.Error())
 	}

@@ -11,6 +11,7 @@ import (
 	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/policy"
 )
 
 var (
@@ -55,7 +56,7 @@ func (p *Placements) ScorePlacement(ctx context.Context, _ framework.PodGroupCyc
 // proposal is the job that would run on exactly those nodes.
 func (p *Placements) proposal(gang framework.PodGroupInfo, proposed *framework.PodGroupAssignments) (*contract.JobRequest, error) {
 	first := proposed.ProposedAssignments[0].GetPod()
-	demand, err := group.DemandOf(first, names.DefaultGpuResource, p.tenant)
+	demand, err := group.DemandOf(first, names.DefaultGpuResource, policy.Unrestricted(p.tenant))
 	if err != nil {
 		return nil, err
 	}

@@ -18,14 +18,15 @@ std::unexpected<Error> damaged(const db::StoreImage& image, const std::string& w
 }
 
 bool is_of_promises(std::string_view kind) {
-  constexpr std::array<std::string_view, 7> prefixes{
-      "topology.accepted", "contract.", "qosClasses.", "guarantee.", "job.", "link.", "subnet.spreadSet"};
+  constexpr std::array<std::string_view, 8> prefixes{
+      "topology.accepted", "contract.", "qosClasses.", "guarantee.", "job.", "link.", "subnet.spreadSet", "qos.limits"};
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return kind.starts_with(prefix); });
 }
 
 // What clients and people said beside: not needed to tell what is promised.
 void remove_private(Json& data) {
-  for (const char* name : {"idempotencyKey", "requestDigest", "waits", "damage", "history"}) data.erase(name);
+  for (const char* name : {"idempotencyKey", "keyOwner", "requestDigest", "waits", "damage", "history"})
+    data.erase(name);
 }
 
 Result<std::string> record_line(const db::StoreImage& image, db::StoredRecord&& stored) {
@@ -59,12 +60,14 @@ Result<std::string> snapshot_line(db::StoreImage& image, std::uint64_t seq) {
     remove_private(job);
     jobs.push_back(std::move(job));
   }
-  const Json state{{"topology", whole["topology"]},
-                   {"guarantees", whole["guarantees"]},
-                   {"links", whole["fabric"].is_object() ? whole["fabric"]["links"] : Json()},
-                   {"subnetSpreads", whole["fabric"].is_object() ? whole["fabric"].value("subnetSpreads", Json::array())
-                                                                 : Json::array()},
-                   {"jobs", std::move(jobs)}};
+  const Json state{
+      {"topology", whole["topology"]},
+      {"guarantees", whole["guarantees"]},
+      {"links", whole["fabric"].is_object() ? whole["fabric"]["links"] : Json()},
+      {"subnetSpreads",
+       whole["fabric"].is_object() ? whole["fabric"].value("subnetSpreads", Json::array()) : Json::array()},
+      {"portLimits", whole["fabric"].is_object() ? whole["fabric"].value("portLimits", Json::array()) : Json::array()},
+      {"jobs", std::move(jobs)}};
   return Json{{"snapshot", seq}, {"state", state}}.dump() + "\n";
 }
 

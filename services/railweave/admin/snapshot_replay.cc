@@ -1,7 +1,12 @@
 #include "services/railweave/admin/snapshot_replay.h"
 
+#include <algorithm>
+#include <deque>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +28,42 @@ control::BlobReader blobs_of(db::StoreImage& image) {
   };
 }
 
+// Earlier releases did not write when a tenant was made. What they wrote is compared without it.
+void leave_out_unwritten(const control::ClusterState& snapshot, control::ClusterState& replayed) {
+  auto tenants = std::make_shared<control::TenantTable>(*replayed.tenants);
+  for (auto& [name, tenant] : *tenants) {
+    const auto written = snapshot.tenants->find(name);
+    if (written == snapshot.tenants->end() || written->second.created != 0) continue;
+    tenant.created = 0;
+    tenant.first_job = 0;
+  }
+  replayed.tenants = std::move(tenants);
+}
+
+// Releases differ in which ended jobs they keep, and with them in which keys are those of jobs.
+void leave_common_ended(control::ClusterState& a, control::ClusterState& b) {
+  if (*a.ended == *b.ended) return;
+  const std::set<control::JobId> of_a(a.ended->begin(), a.ended->end()), of_b(b.ended->begin(), b.ended->end());
+  const auto keep = [](control::ClusterState& state, const std::set<control::JobId>& others) {
+    auto ended = std::make_shared<std::deque<control::JobId>>();
+    for (const control::JobId id : *state.ended) {
+      if (others.contains(id)) {
+        ended->push_back(id);
+      } else {
+        state.jobs.erase(id);
+      }
+    }
+    state.ended = std::move(ended);
+    state.idempotency = {};
+  };
+  keep(a, of_b);
+  keep(b, of_a);
+}
+
 class StoreReplay {
  public:
-  StoreReplay(db::StoreImage& image, const db::StoreProgress& progress)
-      : image_(image), progress_(progress), blobs_(blobs_of(image)) {}
+  StoreReplay(db::StoreImage& image, const db::StoreProgress& progress, const ReportVisitor& on_reports)
+      : image_(image), progress_(progress), on_reports_(on_reports), blobs_(blobs_of(image)) {}
 
   Result<ReplayedStore> run() {
     const auto seqs = image_.snapshots();
@@ -42,6 +79,7 @@ class StoreReplay {
       if (expected_.empty()) return replayed_;
       state_ = std::move(expected_.begin()->second);
       expected_.erase(expected_.begin());
+      replayed_.start = api::replay_start(state_);
     } else if (auto same = compare(); !same) {
       return std::unexpected(same.error());
     }
@@ -85,8 +123,15 @@ class StoreReplay {
                   "record " + std::to_string(record->seq) + " cannot be read back: " + event.error().text(),
                   image_.location(), "restore the store from a backup");
     }
+    std::vector<db::ReportRow> rows;
+    if (on_reports_) rows = codec_.ended_by(*event, state_);
     control::apply(state_, *event);
     ++replayed_.records;
+    if (on_reports_) {
+      std::ranges::move(api::report_rows(*event, state_), std::back_inserter(rows));
+      std::erase_if(rows, [&](const auto& row) { return !api::began_after(replayed_.start, row); });
+      if (auto visited = on_reports_(std::move(rows)); !visited) return visited;
+    }
     return compare();
   }
 
@@ -94,7 +139,10 @@ class StoreReplay {
   Result<void> compare() {
     const auto at = expected_.find(state_.seq);
     if (at == expected_.end()) return {};
-    if (codec_.encode_state(at->second) != codec_.encode_state(state_)) {
+    control::ClusterState replayed = state_;
+    leave_out_unwritten(at->second, replayed);
+    leave_common_ended(at->second, replayed);
+    if (codec_.encode_state(at->second) != codec_.encode_state(replayed)) {
       return fail(
           ErrorKind::internal, "db.snapshotDiffers",
           "snapshot " + std::to_string(state_.seq) + " differs from what the records up to it lead to",
@@ -108,6 +156,7 @@ class StoreReplay {
 
   db::StoreImage& image_;
   const db::StoreProgress& progress_;
+  const ReportVisitor& on_reports_;
   const control::BlobReader blobs_;
   const api::JournalCodec codec_;
   std::map<std::uint64_t, control::ClusterState> expected_;
@@ -117,12 +166,14 @@ class StoreReplay {
 
 }  // namespace
 
-Result<ReplayedStore> replay_store(db::StoreImage& image, const db::StoreProgress& progress) {
-  return StoreReplay(image, progress).run();
+Result<ReplayedStore> replay_store(db::StoreImage& image, const db::StoreProgress& progress,
+                                   const ReportVisitor& on_reports) {
+  return StoreReplay(image, progress, on_reports).run();
 }
 
 Result<control::ClusterState> replay_state(db::StoreImage& image, const db::StoreProgress& progress) {
-  StoreReplay replay(image, progress);
+  const ReportVisitor none;
+  StoreReplay replay(image, progress, none);
   if (auto ran = replay.run(); !ran) return std::unexpected(ran.error());
   return std::move(replay).state();
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "db/report_rebuild.h"
 #include "db/store_copy.h"
 #include "db/store_image.h"
 #include "db/store_import.h"
@@ -19,6 +20,11 @@ class StoreName {
   [[nodiscard]] Result<std::unique_ptr<db::StoreImage>> image() const;
   // New, or empty.
   [[nodiscard]] Result<std::unique_ptr<db::StoreImport>> import() const;
+  // Of a file that is a backup: its digest (backup_digest.h). False: there is none to compare.
+  [[nodiscard]] Result<bool> check_digest() const;
+  [[nodiscard]] Result<void> write_digest() const;
+  // Its reporting tables; no service may have it.
+  [[nodiscard]] Result<std::unique_ptr<db::ReportRebuild>> rebuild() const;
   // Everything read, with what only this kind of store has.
   [[nodiscard]] Result<db::StoreContents> check(const db::StoreProgress& progress) const;
 

@@ -32,6 +32,18 @@ class TablesText {
     lines_.push_back("switch " + guid + " " + std::to_string(entries));
   }
 
+  // What the port says of itself: LID and LMC of an adapter's, width and speed as active, MTU, data lanes and arbitration entries.
+  void add_facts(const infiniband::SubnetNode& node, PortRef port, const PortTableLimits& limits) {
+    const infiniband::PortInfo& info = node.ports[port.port].info;
+    const LinkSpec link = node.link(port.port);
+    const std::string_view speed = to_string(link.speed);
+    const bool has_lid = !node.is_switch();
+    lines_.push_back("port " + port_name(port) + " " + std::to_string(has_lid ? info.lid : 0) + " " +
+                     std::to_string(has_lid ? info.lmc : 0) + " " + std::to_string(link.width) + " " +
+                     (speed.empty() ? "-" : std::string(speed)) + " " + std::to_string(limits.mtu_bytes) + " " +
+                     std::to_string(limits.data_vls) + " " + std::to_string(limits.low_entries));
+  }
+
   // cabled: the ports of its device by which packets come in; none: of an adapter.
   void add_port(const PortTablesReading& reading, const std::set<std::uint8_t>* cabled) {
     const std::string port = port_name(reading.tables.port);
@@ -57,7 +69,7 @@ class TablesText {
 
   [[nodiscard]] std::string text() && {
     std::ranges::sort(lines_);
-    std::string text = "railweave-tables 1\n";
+    std::string text = "railweave-tables 2\n";
     for (const std::string& line : lines_) text += line + "\n";
     return text + "end " + std::to_string(lines_.size()) + "\n";
   }
@@ -118,6 +130,10 @@ Result<std::string> read_subnet_tables(infiniband::InfinibandDriver& driver) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const PortTablesReading& one = (*read)[i];
     if (!one.answered) return silent(port_name(ports[i]), one.reason);
+    const auto* node = driver.map().find(ports[i].device);
+    const auto limits = driver.read_limits(ports[i]);
+    if (node == nullptr || !limits) return silent(port_name(ports[i]), "did not say how it runs");
+    text.add_facts(*node, ports[i], *limits);
     while (i < of_switches && t.guid(switches[sw]) != ports[i].device) ++sw;
     text.add_port(one, i < of_switches ? &cabled[sw] : nullptr);
   }

@@ -1,20 +1,18 @@
 #include "services/railweave/command_line/command_tree.h"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 #include <utility>
+#include <vector>
 
+#include "services/railweave/command_line/file_output.h"
 #include "services/railweave/command_line/help_text.h"
 #include "services/railweave/command_line/usage_error.h"
 #include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {
 namespace {
-
-std::string full_name(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  return (parent == nullptr ? std::string() : full_name(*parent) + " ") + app.get_name();
-}
 
 // The innermost command that was parsed.
 const CLI::App& reached(const CLI::App& root) {
@@ -28,9 +26,9 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
   app.add_option("-o,--output", options.output, "Output format")
       ->type_name(std::string(kOutputFormats))
       ->group(kGlobalGroup)
-      ->check([](const std::string& text) {
+      ->check([&app](const std::string& text) {
         const auto choice = OutputChoice::parse(text);
-        return choice ? std::string() : choice.error().text();
+        return choice || took_as_file(app, text) ? std::string() : choice.error().text();
       });
   app.add_flag("--no-headers", options.no_headers, "Tables without their headings")->group(kGlobalGroup);
   if (offline) return;
@@ -42,6 +40,8 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
       ->group(kGlobalGroup);
   app.add_option("--ca-file", options.ca_file, "Certificates to trust for https; also set by RAILWEAVE_CA_FILE")
       ->type_name("FILE")
+      ->group(kGlobalGroup);
+  app.add_flag("-v,--verbose", options.verbose, "A line on standard error for each request, with its id in the log")
       ->group(kGlobalGroup);
   app.add_option("--timeout", options.timeout_s, "Time limit of one request to the service")
       ->type_name("SECONDS")
@@ -69,13 +69,32 @@ void add_examples_of_noun(CLI::App& noun, const std::vector<CLI::App*>& commands
   noun.footer(footer);
 }
 
+// Names that are empty come from scripts whose variable was not set.
+void refuse_empty_arguments(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* one) { return one->get_positional(); })) {
+    option->check(is_not_empty);
+  }
+}
+
 void finish(CLI::App& app, Session& session, bool offline) {  // NOLINT(misc-no-recursion)
   const auto inner = app.get_subcommands([](const CLI::App*) { return true; });
   if (app.get_name() == "completion") return add_examples_of_noun(app, inner);
-  offline = offline || app.get_name() == "lab" || app.get_name() == "admin";
+  offline = offline || app.get_name() == "lab" || app.get_name() == "admin" || app.get_name() == "assess";
   add_global_options(app, session, offline);
+  refuse_empty_arguments(app);
   for (CLI::App* command : inner) finish(*command, session, offline);
   if (app.get_parent() != nullptr && !inner.empty()) add_examples_of_noun(app, inner);
+}
+
+// `railweave help jobs submit` asks for `railweave jobs submit --help`.
+std::vector<std::string> words_of_line(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
+  const bool is_question =
+      !words.empty() && words.front() == "help" && (words.size() == 1 || !words[1].starts_with('-'));
+  if (!is_question) return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
 }
 
 ExitCode refuse(const CLI::App& root, Session& session, const std::string& what) {
@@ -107,19 +126,29 @@ void on_run(CLI::App& command, Session& session, std::function<void()> run) {
   });
 }
 
+std::string is_not_empty(const std::string& text) { return text.empty() ? kIsEmpty : std::string(); }
+
 void finish_tree(CLI::App& root, Session& session) { finish(root, session, false); }
 
 ExitCode read_command_line(CLI::App& root, Session& session, int argc, const char* const* argv) {
+  const std::vector<std::string> words = words_of_line(argc, argv);
   try {
-    root.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+    root.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp& help) {
+    if (!unknown_word(reached(root), words).empty()) {  // `railweave jbos --help` is no question about railweave
+      return refuse(root, session, usage_error_text(reached(root), help, words));
+    }
     session.output.text(root.help());
     return ExitCode::ok;
   } catch (const CLI::CallForVersion& version) {
     session.output.text(std::string(version.what()) + "\n");
     return ExitCode::ok;
   } catch (const CLI::ParseError& error) {
-    return refuse(root, session, usage_error_text(reached(root), error));
+    if (const CLI::App& app = reached(root); !command_names(app).empty() && unknown_word(app, words) == "help") {
+      session.output.text(app.help());  // `railweave jobs help`
+      return ExitCode::ok;
+    }
+    return refuse(root, session, usage_error_text(reached(root), error, words));
   }
   if (auto choice = OutputChoice::parse(session.options.output)) session.output.choose(std::move(*choice));
   if (session.options.no_headers) session.output.hide_headings();

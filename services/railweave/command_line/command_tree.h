@@ -19,6 +19,10 @@ CLI::App& add_command(CLI::App& parent, const std::string& name, const std::stri
                       std::initializer_list<const char*> examples);
 void on_run(CLI::App& command, Session& session, std::function<void()> run);
 
+// For CLI::Option::check(): a name or a filter that is empty is a mistake of the script that made the line.
+inline constexpr const char* kIsEmpty = "is empty";
+std::string is_not_empty(const std::string& text);
+
 // Adds -o, --server and --timeout to every command of the finished tree (-o alone below `lab`).
 void finish_tree(CLI::App& root, Session& session);
 

@@ -86,7 +86,7 @@ std::string root_footer() {
       "  railweave jobs ranks job-000001\n"
       "\nEnvironment:\n"
       "  RAILWEAVE_URL          URL of railweaved, as --server: http://..., https://... or unix:/run/railweave.sock\n"
-      "  RAILWEAVE_SOCKET       Unix socket that is used where it exists and nothing names another service\n"
+      "  RAILWEAVE_SOCKET       Unix socket of the service where nothing names another one\n"
       "  RAILWEAVE_TOKEN        token to show, instead of the saved one\n"
       "  RAILWEAVE_PROFILE      saved login to use, as --profile\n"
       "  RAILWEAVE_CA_FILE      certificates to trust for https, as --ca-file\n"

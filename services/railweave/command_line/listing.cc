@@ -1,11 +1,13 @@
 #include "services/railweave/command_line/listing.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "fabric/base/lower_case.h"
 #include "fabric/base/natural_order.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/terminal/age.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/field_path.h"
 
@@ -49,36 +51,55 @@ bool has_label(const Json& labels, const std::string& wanted) {
 
 struct ListAnswer {
   std::vector<Json> items;
-  Json next_cursor;  // null: these are all
+  std::vector<std::string> states;  // of all that were read, where --state asks for some
+  Json next_cursor;                 // null: these are all
   std::uint64_t seq = 0;
 };
 
 // What a list command asks for beyond what the service filters by itself.
 class ListQuery {
  public:
-  ListQuery(const ListView& view, const ListOptions& options)
+  ListQuery(const ListView& view, const ListOptions& options, bool is_terminal)
       : view_(&view),
         options_(&options),
         states_(split_at_commas(options.state)),
-        labels_(split_at_commas(options.selector)) {
-    if (!options.sort_by.empty() && (sort_column_ = column_titled(view, options.sort_by)) == nullptr) {
-      sort_field_ = value_or_fail(FieldPath::parse(options.sort_by));
-    }
+        labels_(split_at_commas(options.selector)),
+        limit_(options.limit.value_or(is_terminal ? kItemsOnTerminal : 0)) {
+    if (options.sort_by.empty()) return;
+    sort_column_ = column_titled(view, options.sort_by);
+    if (sort_column_ == nullptr) sort_field_ = value_or_fail(FieldPath::parse(options.sort_by));
   }
 
-  [[nodiscard]] std::uint64_t limit() const { return options_->limit; }
+  [[nodiscard]] std::uint64_t limit() const { return limit_; }
+  [[nodiscard]] bool is_default_limit() const { return !options_->limit && limit_ != 0; }
+
+  // "no nodes with --state redy; their states are ready and drained".
+  [[nodiscard]] std::string none_text(const ListAnswer& answer) const {
+    std::string asked = options_->asked;
+    const auto add = [&](const char* option, const std::string& value) {
+      if (!value.empty()) asked += (asked.empty() ? "" : ", ") + std::string(option) + " " + value;
+    };
+    add("--state", options_->state);
+    add("--selector", options_->selector);
+    std::string text = view_->none + (asked.empty() ? "" : " with " + asked);
+    std::string states;
+    for (const auto& state : answer.states) states += (states.empty() ? "" : ", ") + state;
+    return states.empty() ? text : text + "; states of those there are: " + states;
+  }
 
   ListAnswer read(Session& session, const Target& target) const {
     ListAnswer answer;
-    const bool whole = states_.empty() && labels_.empty() && options_->sort_by.empty();
+    const bool whole = states_.empty() && labels_.empty() && options_->sort_by.empty() && !view_->order;
     const auto end = session.service().each_item(
-        target, whole ? options_->limit : 0,
+        target, whole ? limit_ : 0,
         [&](const Json& item) {
           if (holds(item)) answer.items.push_back(item);
+          if (!states_.empty()) note_state(answer.states, item);
         },
-        [&] { answer.items.clear(); });
+        [&] { answer = {}; });
     answer.seq = end.seq;
     if (whole) answer.next_cursor = end.next_cursor;
+    if (view_->order) std::ranges::stable_sort(answer.items, std::ranges::less(), view_->order);
     sort(answer.items);
     return answer;
   }
@@ -90,6 +111,11 @@ class ListQuery {
       if (std::ranges::none_of(states_, [&](const auto& one) { return same_ignoring_case(one, state); })) return false;
     }
     return std::ranges::all_of(labels_, [&](const auto& one) { return has_label(field(item, "labels"), one); });
+  }
+
+  void note_state(std::vector<std::string>& states, const Json& item) const {
+    const std::string state = column_titled(*view_, "STATE")->cell(item).text;
+    if (std::ranges::find(states, state) == states.end()) states.push_back(state);
   }
 
   void sort(std::vector<Json>& items) const {
@@ -124,11 +150,53 @@ class ListQuery {
   const ListView* view_;
   const ListOptions* options_;
   std::vector<std::string> states_, labels_;
+  std::uint64_t limit_;
   const ListColumn* sort_column_ = nullptr;
   FieldPath sort_field_;  // where no column has that title
 };
 
-void print(Output& output, const ListView& view, const ListAnswer& answer, const ListQuery& query) {
+void print_table(Output& output, const ListView& view, const std::vector<const Json*>& items) {
+  Table table = make_table(view, output.is_wide());
+  for (const Json* item : items) add_row(table, view, output.is_wide(), *item);
+  output.text(table.text(output.terminal()));
+}
+
+void print_tables(Output& output, const ListView& view, std::span<const Json> items) {
+  std::vector<const Json*> here;
+  std::vector<const Json*> apart;
+  for (const Json& item : items) (view.apart.is && view.apart.is(item) ? apart : here).push_back(&item);
+  if (!here.empty()) print_table(output, view, here);
+  if (apart.empty()) return;
+  output.text((here.empty() ? "" : "\n") + view.apart.title + "\n");
+  ListView with_column = view;
+  with_column.columns.insert(with_column.columns.end() - 1, view.apart.column);
+  print_table(output, with_column, apart);
+}
+
+// How many items the whole list has: asked for where a terminal is shown the first of them, so that it says how many more
+// there are. None: the service does not tell ids alone.
+std::optional<std::uint64_t> count_all(Session& session, const Target& target) {
+  constexpr const char* kLargestPage = "10000";
+  std::uint64_t count = 0;
+  std::string cursor;
+  try {
+    for (;;) {
+      Target ids = target;
+      ids.query("fields", "id").query("limit", kLargestPage).filter("cursor", cursor);
+      const Json page = session.service().get(ids);
+      count += list(page, "items").size();
+      const Json& next = field(page, "nextCursor");
+      if (!next.is_string() || next == cursor) return count;
+      cursor = next.get<std::string>();
+    }
+  } catch (const CommandFailure&) {
+    return std::nullopt;
+  }
+}
+
+using CountAll = std::function<std::optional<std::uint64_t>()>;
+void print(Output& output, const ListView& view, const ListAnswer& answer, const ListQuery& query,
+           const CountAll& count_all_of_it) {
   const std::size_t shown =
       query.limit() == 0 ? answer.items.size() : std::min<std::size_t>(query.limit(), answer.items.size());
   if (output.is_document()) {
@@ -136,13 +204,13 @@ void print(Output& output, const ListView& view, const ListAnswer& answer, const
     for (std::size_t i = 0; i < shown; ++i) items.push_back(answer.items[i]);
     return output.document(Json{{"items", std::move(items)}, {"nextCursor", answer.next_cursor}, {"seq", answer.seq}});
   }
-  if (shown == 0) return output.note(view.none);
-  Table table = make_table(view, output.is_wide());
-  for (std::size_t i = 0; i < shown; ++i) add_row(table, view, output.is_wide(), answer.items[i]);
-  output.text(table.text(output.terminal()));
+  if (shown == 0) return output.note(query.none_text(answer));
+  print_tables(output, view, std::span(answer.items).first(shown));
   if (shown < answer.items.size() || answer.next_cursor.is_string()) {
     output.flush();
-    output.note("the first " + std::to_string(shown) + "; there are more (--limit 0 shows all)");
+    const auto all = query.is_default_limit() ? count_all_of_it() : std::nullopt;
+    output.note("the first " + std::to_string(shown) +
+                (all ? " of " + std::to_string(*all) + " (" : "; there are more (") + "--limit 0 shows all)");
   }
 }
 
@@ -164,10 +232,26 @@ ListColumn time_column(std::string title, std::string name, bool wide) {
           Align::left, wide};
 }
 
+ListColumn spare_time_column(std::string title, std::string name) {
+  ListColumn column = time_column(std::move(title), std::move(name));
+  column.spare = true;
+  return column;
+}
+
+ListColumn age_column(std::string name) {
+  return {"AGE", [name = std::move(name)](const Json& item) { return Cell(age_of(item, name)); }};
+}
+
+ListColumn sentence_column(std::string title, std::string name) {
+  ListColumn column = text_column(std::move(title), std::move(name));
+  column.beneath = true;
+  return column;
+}
+
 Table make_table(const ListView& view, bool wide) {
   std::vector<Column> columns;
   for (const auto& column : view.columns) {
-    if (wide || !column.wide) columns.push_back({column.title, column.align});
+    if (wide || !column.wide) columns.push_back({column.title, column.align, false, column.spare, column.beneath});
   }
   return Table(std::move(columns));
 }
@@ -187,9 +271,9 @@ std::string table_text(const ListView& view, const Json& items, const Output& ou
 }
 
 void print_list(Session& session, const Target& target, const ListView& view, const ListOptions& options) {
-  const ListQuery query(view, options);
+  const ListQuery query(view, options, session.output.terminal().is_terminal && !session.output.is_document());
   if (!options.watch) {
-    print(session.output, view, query.read(session, target), query);
+    print(session.output, view, query.read(session, target), query, [&] { return count_all(session, target); });
     return;
   }
   std::string shown;
@@ -203,19 +287,24 @@ void print_list(Session& session, const Target& target, const ListView& view, co
       } else if (!first && !output.is_document()) {
         session.output.text("\n");
       }
-      print(session.output, view, answer, query);
+      print(session.output, view, answer, query, [] { return std::nullopt; });
       session.output.flush();
       shown = now;
     }
     // Whatever changes a list is an event, so the next look is after the next one.
-    session.service().follow(
-        Target("/v1/events/stream"), std::to_string(answer.seq), [](const Json&) { return false; },
-        [&](const std::string& trouble) { session.output.note("railweave: note: " + trouble); });
+    try {
+      session.service().follow(
+          Target("/v1/events/stream"), std::to_string(answer.seq), [](const Json&) { return false; },
+          [&](const std::string& trouble) { session.output.note("railweave: note: " + trouble); });
+    } catch (const CommandFailure& failure) {
+      if (failure.error().code != kEventsGone) throw;  // else there is news, and it is read now
+    }
   }
 }
 
 void add_list_options(CLI::App& command, ListOptions& options, const ListView& view) {
-  add_number_option(command, "--limit", options.limit, "Show at most N; 0: all");
+  add_number_option(command, "--limit", options.limit,
+                    "Show at most N; 0: all. By default all, but 1000 on a terminal");
   command
       .add_option("--sort-by", options.sort_by,
                   "Sort by this column, such as " + view.columns.front().title + ", or by a field, such as .id")

@@ -26,7 +26,15 @@ void set_resource(Session& session, const ResourceKind& kind, const std::string&
     }
   }
   change.change(body);
-  print_resource(session, kind, session.service().put(target, body, etag));
+  Target put = target;
+  if (change.ask) change.ask(put);
+  print_resource(session, kind, session.service().put(put, body, etag));
+}
+
+// What is there now; whether the service would refuse its removal is for the service to say.
+void show_what_would_go(Session& session, const ResourceKind& kind, const std::string& name) {
+  print_resource(session, kind, session.service().get(Target(kind.path).segment(name)));
+  note_dry_run(session, std::string(kind.noun) + " " + name + " would be removed");
 }
 
 void remove_resource(Session& session, const ResourceKind& kind, const std::string& name) {
@@ -38,6 +46,18 @@ void remove_resource(Session& session, const ResourceKind& kind, const std::stri
 }
 
 }  // namespace
+
+std::shared_ptr<bool> add_dry_run(CLI::App& command, const char* description) {
+  auto dry_run = std::make_shared<bool>(false);
+  command.add_flag("--dry-run", *dry_run, description);
+  return dry_run;
+}
+
+void note_dry_run(Session& session, const std::string& would) {
+  if (session.output.is_document()) return;
+  session.output.flush();
+  session.output.note("railweave: dry run: " + would + "; nothing was changed");
+}
 
 std::shared_ptr<std::vector<std::string>> add_names(CLI::App& command, const ResourceKind& kind) {
   auto names = std::make_shared<std::vector<std::string>>();
@@ -83,16 +103,22 @@ void add_list(CLI::App& command, Session& session, ResourceList list) {
       command.add_flag_callback(
           filter.option, [&value, given = filter.flag_value] { value = given; }, filter.description);
     } else {
-      command.add_option(filter.option, value, filter.description)->type_name(filter.type);
+      command.add_option(filter.option, value, filter.description)->type_name(filter.type)->check(is_not_empty);
     }
   }
   add_list_options(command, request->options, request->list.view);
   on_run(command, session, [&session, request] {
     Target target(request->list.path);
+    ListOptions options = request->options;
     for (std::size_t i = 0; i < request->values.size(); ++i) {
-      target.filter(request->list.filters[i].parameter, request->values[i]);
+      const ListFilter& filter = request->list.filters[i];
+      const std::string& value = request->values[i];
+      target.filter(filter.parameter, filter.of_value ? filter.of_value(value) : value);
+      if (value.empty()) continue;
+      options.asked += (options.asked.empty() ? "" : ", ") + std::string(filter.option);
+      if (filter.type != nullptr) options.asked += " " + value;
     }
-    print_list(session, target, request->list.view, request->options);
+    print_list(session, target, request->list.view, options);
   });
 }
 
@@ -113,7 +139,10 @@ CLI::App& add_show_command(CLI::App& noun, Session& session, const ResourceKind&
   CLI::App& command = add_command(noun, "show", description, examples);
   on_run(command, session, [&session, kind, names = add_names(command, kind)] {
     for_each_name(session, *names, [&](const std::string& name) {
-      print_resource(session, kind, session.service().get(Target(kind.path).segment(name)));
+      const std::string id = kind.id_of == nullptr ? name : kind.id_of(session, name);
+      const Json resource = session.service().get(Target(kind.path).segment(id));
+      if (kind.is_finding != nullptr && kind.is_finding(resource)) session.exit_code = ExitCode::findings;
+      print_resource(session, kind, resource);
     });
   });
   return command;
@@ -132,8 +161,12 @@ CLI::App& add_set_command(CLI::App& noun, Session& session, const ResourceKind& 
 CLI::App& add_remove_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
                              std::initializer_list<const char*> examples) {
   CLI::App& command = add_command(noun, "remove", description, examples);
-  on_run(command, session, [&session, kind, names = add_names(command, kind)] {
-    for_each_name(session, *names, [&](const std::string& name) { remove_resource(session, kind, name); });
+  auto names = add_names(command, kind);
+  auto dry_run = add_dry_run(command, "Only show what would be removed");
+  on_run(command, session, [&session, kind, names, dry_run] {
+    for_each_name(session, *names, [&](const std::string& name) {
+      *dry_run ? show_what_would_go(session, kind, name) : remove_resource(session, kind, name);
+    });
   });
   return command;
 }

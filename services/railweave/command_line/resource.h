@@ -22,6 +22,7 @@ struct ListFilter {
   const char* type;         // "NAME" or "compute|storage"; nullptr: a flag
   const char* description;  // of the option
   const char* flag_value = "";
+  std::string (*of_value)(const std::string& value) = nullptr;  // what is sent for it; null: the value
 };
 
 struct ResourceList {
@@ -41,7 +42,15 @@ struct ResourceKind {
   const char* argument;                                 // "TENANT"
   const char* meaning;                                  // of the argument: "Its name"
   void (*print)(Output& output, const Json& resource);  // for people
+  // Showing it ends with exit code 10 then; null: never.
+  bool (*is_finding)(const Json& resource) = nullptr;
+  // The id of what the user named otherwise; null: names are ids.
+  std::string (*id_of)(Session& session, const std::string& name) = nullptr;
 };
+
+// --dry-run of what removes something, and the line that ends it.
+std::shared_ptr<bool> add_dry_run(CLI::App& command, const char* description);
+void note_dry_run(Session& session, const std::string& would);
 
 // One or more names as positional arguments, and what to do with each. Where there are several, a failure of one is noted
 // and the others are still done; the exit code is the first failure's. Documents are printed as one list.
@@ -62,6 +71,7 @@ CLI::App& add_show_command(CLI::App& noun, Session& session, const ResourceKind&
 struct ResourceChange {
   std::vector<const char*> keeps;
   std::function<void(Json& body)> change;
+  std::function<void(Target& target)> ask = {};  // query parameters of the change; none: none
 };
 CLI::App& add_set_command(CLI::App& noun, Session& session, const ResourceKind& kind, const std::string& description,
                           std::initializer_list<const char*> examples, ResourceChange change);

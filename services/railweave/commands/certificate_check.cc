@@ -127,9 +127,12 @@ Json jobs_with_ranks(Service& service, const Json& contracts) {
 
 Json links_down(Service& service) {
   Json down = Json::array();
-  const Json links = whole_list(service, Target("/v1/links").query("fields", "id,state"));
+  const Json links = whole_list(service, Target("/v1/links").query("fields", "id,state,lastState"));
   for (const Json& link : list(links, "items")) {
-    if (text_of(link, "state") == "down") down.push_back({{"id", field(link, "id")}});
+    // As the certificate counts them: held ones carry nothing, and what is not seen is as it was last.
+    const std::string shown = text_of(link, "state");
+    const std::string state = shown == "unknown" ? text_of(link, "lastState") : shown;
+    if (state == "down" || state == "held") down.push_back({{"id", field(link, "id")}});
   }
   return {{"items", std::move(down)}};
 }

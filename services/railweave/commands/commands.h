@@ -37,8 +37,7 @@ void add_audit_commands(CLI::App& root, Session& session);
 void add_operation_commands(CLI::App& root, Session& session);
 void add_login_commands(CLI::App& root, Session& session);  // login, logout, whoami, profiles
 
-// Below `railweave fabric`: fabric_import.cc, fabric_export.cc, fabric_live.cc (discover, sync), fabric_watch.cc.
-void add_fabric_import_command(CLI::App& fabric, Session& session);
+// Below `railweave fabric`: fabric_export.cc, fabric_live.cc (discover, sync), fabric_watch.cc.
 void add_fabric_export_command(CLI::App& fabric, Session& session);
 void add_fabric_live_commands(CLI::App& fabric, Session& session);
 void add_fabric_watch_command(CLI::App& fabric, Session& session);

@@ -53,6 +53,7 @@ struct ContractOptions {
   std::optional<double> guaranteed, most;
   std::vector<std::string> classes;
   bool survive = false, not_survive = false, all_classes = false, isolate = false, not_isolate = false;
+  bool withdraw = false;
   std::optional<std::uint64_t> reserved, gpus, domains;
 };
 
@@ -78,10 +79,13 @@ void add_set_contract_command(CLI::App& contracts, Session& session) {
       "Create a tenant's contract or change it; options not given keep their value, running jobs follow",
       {"railweave contracts set research --guaranteed 100 --class all-reduce --survive",
        "railweave contracts set training --guaranteed 50 --isolation lane",
-       "railweave contracts set guests --guaranteed 0"},
+       "railweave contracts set guests --guaranteed 0 --withdraw"},
       {{"guaranteedGbps", "maxGbps", "basis", "model", "surviveLinkFailure", "isolated", "isolation", "classes",
         "reservedPermille", "maxGpus", "maxNvlinkDomains"},
-       [options](Json& body) { change_contract(body, *options); }});
+       [options](Json& body) { change_contract(body, *options); },
+       [options](Target& target) {
+         if (options->withdraw) target.query("withdraw", "true");
+       }});
   const auto rate = CLI::Range(0.0, 1e6);
   command
       .add_option("--guaranteed", options->guaranteed, "Guaranteed Gb/s in each direction, whatever other jobs send")
@@ -119,6 +123,10 @@ void add_set_contract_command(CLI::App& contracts, Session& session) {
   add_number_option(command, "--reserved-permille", options->reserved,
                     "Per mille of the guarantee that is reserved; below 1000 links are over-committed",
                     {.least = 1, .most = 1000});
+  command.add_flag(
+      "--withdraw", options->withdraw,
+      "Running jobs may be left with less than they were guaranteed; without it such a change is refused and "
+      "names them");
   add_number_option(command, "--max-gpus", options->gpus, "Most GPUs that its jobs may hold together");
   add_number_option(command, "--max-nvlink-domains", options->domains,
                     "Most partitions of NVLink domains that its jobs may hold together");

@@ -10,6 +10,7 @@
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/terminal/age.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -17,11 +18,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstPoll{50};
 constexpr std::chrono::milliseconds kSlowestPoll{1'000};
+constexpr std::uint64_t kUsualWaitSeconds = 3'600;
+constexpr std::uint64_t kLongestWaitSeconds = 31'536'000;
 
 struct DrainOptions {
   std::string id, reason;
   std::optional<std::uint64_t> gpu;  // of the node
   bool dry_run = false, force = false, wait = false;
+  std::uint64_t wait_limit_s = kUsualWaitSeconds;
 };
 
 Cell drain_state_cell(const std::string& state) {
@@ -82,10 +86,30 @@ void print_answer(Output& output, const Json& answer, bool dry_run) {
   output.text(sheet.text(output.terminal()));
 }
 
+std::string command_line(const DrainNoun& noun, const char* verb, const std::string& id) {
+  return std::string("railweave ") + noun.plural + " " + verb + " " + id;
+}
+
+[[noreturn]] void fail_waited(const DrainNoun& noun, const DrainOptions& options, const std::string& state) {
+  throw CommandFailure(ExitCode::not_now,
+                       {ErrorKind::unavailable,
+                        "drains.notYet",
+                        std::string(noun.singular) + " " + options.id + " is not drained after " +
+                            std::to_string(options.wait_limit_s) + " s; it is " + state + ", and the drain goes on",
+                        {},
+                        command_line(noun, "show", options.id) + " shows it, " +
+                            command_line(noun, "undrain", options.id) + " takes it back"});
+}
+
 // Polls with exponential backoff until the drain is complete, and notes what it waits for whenever that changes.
 void wait_until_drained(Session& session, const DrainNoun& noun, const DrainOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::seconds(options.wait_limit_s);
   auto pause = kFirstPoll;
   std::string noted;
+  session.output.note("waiting for at most " + std::to_string(options.wait_limit_s) +
+                      " s; Ctrl-C ends the waiting and not the drain, which " +
+                      command_line(noun, "undrain", options.id) + " takes back");
   for (;;) {
     const Json item = session.service().get(Target(std::string("/v1/") + noun.plural).segment(options.id));
     const Json& drain = field(item, "drain");
@@ -104,6 +128,7 @@ void wait_until_drained(Session& session, const DrainNoun& noun, const DrainOpti
       session.output.note(line);
       noted = line;
     }
+    if (Clock::now() + pause > until) fail_waited(noun, options, state + waits);
     session.output.say_progress("waiting for the drain: " + state);
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kSlowestPoll);
@@ -134,7 +159,19 @@ void drain(Session& session, const DrainNoun& noun, const DrainOptions& options)
   if (options.dry_run && !flag_of(answer, "allowed")) session.exit_code = ExitCode::findings;
 }
 
+// What an undrain would take back.
+void show_drain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
+  const Json item = session.service().get(Target(std::string("/v1/") + noun.plural).segment(options.id));
+  if (session.output.is_document()) return session.output.document(item);
+  Sheet sheet;
+  add_drain_line(sheet, item);
+  session.output.text(sheet.text(session.output.terminal()));
+  const bool drained = field(item, "drain").is_object();
+  note_dry_run(session, noun.singular + (" " + options.id) + (drained ? " would be back in use" : " is not drained"));
+}
+
 void undrain(Session& session, const DrainNoun& noun, const DrainOptions& options) {
+  if (options.dry_run) return show_drain(session, noun, options);
   send_drain(session, noun, options, "/undrain");
   if (session.output.is_document()) return;
   Sheet sheet;
@@ -147,11 +184,12 @@ ListView drains_view() {
   return {{text_column("KIND", "kind"),
            text_column("ID", "name"),
            {"STATE", [](const Json& item) { return drain_state_cell(text_of(item, "state")); }},
-           time_column("REQUESTED", "requestedAt"),
+           spare_time_column("REQUESTED", "requestedAt"),
+           age_column("requestedAt"),
            time_column("SINCE", "changedAt", true),
            text_column("BY", "actor"),
-           text_column("REASON", "reason"),
-           text_column("WAITS FOR", "waitsFor")},
+           sentence_column("REASON", "reason"),
+           sentence_column("WAITS FOR", "waitsFor")},
           "no drains"};
 }
 
@@ -160,7 +198,7 @@ ListView drains_view() {
 void add_drain_line(Sheet& sheet, const Json& item) {
   const Json& drain = field(item, "drain");
   if (!drain.is_object()) return;
-  std::string text = text_of(drain, "state") + " since " + time_of(drain, "changedAt");
+  std::string text = text_of(drain, "state") + " since " + time_and_age_of(drain, "changedAt");
   if (text_of(drain, "reason") != "-") text += ": " + text_of(drain, "reason");
   if (field(drain, "waitsFor").is_string()) text += "; " + text_of(drain, "waitsFor");
   sheet.add("Drain", {text, Tone::warning});
@@ -181,7 +219,12 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   command.add_flag("--dry-run", options->dry_run, "Only show the effect; exit code 10 if the drain would be refused");
   command.add_flag("--force", options->force, "Drain in spite of objections");
   command.add_option("--reason", options->reason, "Free text, kept with the drain")->type_name("TEXT");
-  command.add_flag("--wait", options->wait, "Wait until the drain is complete");
+  CLI::Option* wait =
+      command.add_flag("--wait", options->wait, "Wait until the drain is complete; Ctrl-C leaves it running");
+  add_number_option(command, "--wait-limit", options->wait_limit_s,
+                    "With --wait: for at most so long, then exit code 6; the drain goes on", {1, kLongestWaitSeconds})
+      ->type_name("SECONDS")
+      ->needs(wait);
   on_run(command, session, [&session, noun, options, names] {
     for_each_name(session, *names, [&](const std::string& id) {
       options->id = id;
@@ -197,6 +240,7 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
       undrain_command,
       {.path = "", .noun = noun.singular, .argument = noun.argument, .meaning = noun.meaning, .print = nullptr});
   if (of_node) add_number_option(undrain_command, "--gpu", back->gpu, "Only this GPU of it, by index", {0, 63});
+  undrain_command.add_flag("--dry-run", back->dry_run, "Only show the drain that would be taken back");
   undrain_command.add_option("--reason", back->reason, "Free text, kept with the drain")->type_name("TEXT");
   on_run(undrain_command, session, [&session, noun, back, back_names] {
     for_each_name(session, *back_names, [&](const std::string& id) {

@@ -1,8 +1,10 @@
-// railweave fabric show|check; the other commands are in fabric_import.cc, fabric_export.cc, fabric_live.cc and fabric_watch.cc.
+// railweave fabric show|check; the other commands are in fabric_export.cc, fabric_live.cc, fabric_watch.cc and, for import,
+// in services/railweave/site.
 #include "services/railweave/views/fabric.h"
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/site/site_commands.h"
 #include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {

@@ -5,6 +5,7 @@
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/jobs/job_name.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/table.h"
 
@@ -115,21 +116,23 @@ void add_guarantee_caps_commands(CLI::App& guarantees, Session& session) {
   CLI::App& caps_command =
       add_command(guarantees, "caps", "Show the rate limits of a job's adapter ports, and how to set them",
                   {"railweave guarantees caps job-000123", "railweave guarantees caps job-000123 --node dgx-017"});
-  caps_command.add_option("JOB", options->job, "Its id")->required();
+  caps_command.add_option("JOB", options->job, kJobMeaning)->required();
   caps_command.add_option("--node", options->node, "Print the commands that set the limits on this node; none is run")
       ->type_name("NODE");
-  on_run(caps_command, session, [&session, options] { print_caps(session, options->job, options->node); });
+  on_run(caps_command, session,
+         [&session, options] { print_caps(session, job_id_of(session, options->job), options->node); });
 
   auto job = std::make_shared<std::string>();
   CLI::App& partition_command =
       add_command(guarantees, "partition", "Show a job's partitions of NVLink domains, and its PKey",
                   {"railweave guarantees partition job-000123"});
-  partition_command.add_option("JOB", *job, "Its id")->required();
+  partition_command.add_option("JOB", *job, kJobMeaning)->required();
   auto allow = std::make_shared<bool>(false);
   partition_command.add_flag("--allow-shared", *allow,
                              "Give IMEX lists of nodes where other tenants' jobs run: these tenants can then open each "
                              "other's memory");
-  on_run(partition_command, session, [&session, job, allow] { print_partition(session, *job, *allow); });
+  on_run(partition_command, session,
+         [&session, job, allow] { print_partition(session, job_id_of(session, *job), *allow); });
 }
 
 }  // namespace railweave::cli

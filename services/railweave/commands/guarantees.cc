@@ -11,8 +11,9 @@ namespace railweave::cli {
 namespace {
 
 Cell guarantee_state_cell(const Json& item) {
-  const bool holds = text_of(item, "state") == "holds";
-  return {holds ? "holds" : "at risk", holds ? Tone::good : Tone::bad};
+  const std::string state = text_of(item, "state");
+  if (state == "planned") return {"planned", Tone::warning};
+  return state == "holds" ? Cell("holds", Tone::good) : Cell("at risk", Tone::bad);
 }
 
 Cell tightest_cell(const Json& item) {

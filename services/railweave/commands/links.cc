@@ -1,4 +1,4 @@
-// railweave links list|show|history|report|drain|undrain.
+// railweave links list|show|history|report|release|drain|undrain.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +9,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/counter_history.h"
 #include "services/railweave/commands/drains.h"
+#include "services/railweave/connection/rest_words.h"
 #include "services/railweave/views/link_end.h"
 
 namespace railweave::cli {
@@ -24,6 +25,7 @@ Cell link_state_cell(const Json& link) {
   if (flag_of(link, "drained")) return {"drained", Tone::warning};
   const std::string state = text_of(link, "state");
   if (state == "up") return {state, Tone::good};
+  if (state == "unknown") return {"unknown", Tone::bad};
   return {state, state == "down" ? Tone::bad : Tone::warning};
 }
 
@@ -83,8 +85,23 @@ void print_link(Output& output, const Json& link) {
     sheet.add("Delay", text_of(link, "latencyUs") + " us one way");
   }
   if (field(link, "lengthKm").is_number()) sheet.add("Length", text_of(link, "lengthKm") + " km");
+  if (field(link, "seenGbps").is_number()) sheet.add("Runs at", {text_of(link, "seenGbps") + " Gb/s", Tone::warning});
   if (field(link, "cableLengthM").is_number()) sheet.add("Cable", text_of(link, "cableLengthM") + " m");
-  sheet.add("State", link_state_cell(link));
+  // Of a drained cable too: whether a new one is seen is what one waits for.
+  const bool drained = flag_of(link, "drained");
+  sheet.add("State", drained ? Cell{text_of(link, "state") + ", drained", Tone::warning} : link_state_cell(link));
+  if (text_of(link, "state") == "unknown") {
+    const bool was_seen = field(link, "seenAt").is_string();
+    sheet.add("Last seen", {was_seen ? text_of(link, "lastState") + " at " + time_of(link, "seenAt")
+                                     : "never since the service started; recorded as " + text_of(link, "lastState"),
+                            Tone::bad});
+  }
+  if (const Json& flapping = field(link, "flapping"); flapping.is_object()) {
+    sheet.add("Flaps", {text_of(flapping, "flaps") + " times since it counts, " +
+                            (flag_of(flapping, "held") ? "held out of use" : "used") + ", calm at " +
+                            time_of(flapping, "until") + " if it does not flap before",
+                        Tone::warning});
+  }
   for (std::size_t i = 0; i < 2; ++i) {
     const Json& end = end_of(link, i);
     const bool of_port = field(end, "port").is_string();
@@ -92,7 +109,7 @@ void print_link(Output& output, const Json& link) {
   }
   add_drain_line(sheet, link);
   if (field(link, "utilisation").is_number()) sheet.add("Utilisation", percent_of(link, "utilisation"));
-  for (const auto& alarm : list(link, "alarms")) sheet.add("Alarm", {text_of(alarm, "text"), Tone::bad});
+  for (const auto& alarm : list(link, "alarms")) sheet.add("Alarm", {in_commands(text_of(alarm, "text")), Tone::bad});
   output.text(sheet.text(output.terminal()));
   print_counters(output, link);
 }
@@ -138,6 +155,32 @@ void add_report_command(CLI::App& links, Session& session) {
   });
 }
 
+struct ReleaseOptions {
+  std::string reason;
+};
+
+void release(Session& session, const std::string& id, const ReleaseOptions& options) {
+  Json body = Json::object();
+  if (!options.reason.empty()) body["reason"] = options.reason;
+  session.service().send(json_request(api::Method::post, Target("/v1/links").segment(id).path("/release"), body));
+  if (session.output.is_document()) return;
+  Sheet sheet;
+  sheet.add("Released", "link " + id + ": what it did is forgotten, and it is used while it is up");
+  session.output.text(sheet.text(session.output.terminal()));
+}
+
+void add_release_command(CLI::App& links, Session& session) {
+  CLI::App& command =
+      add_command(links, "release", "Use a link again that is held out of use because it flaps",
+                  {"railweave links release leaf-07/1--spine-02/4 --reason 'cable replaced, ticket 8841'"});
+  auto options = std::make_shared<ReleaseOptions>();
+  auto names = add_names(command, kLink);
+  command.add_option("--reason", options->reason, "Free text, kept with the event")->type_name("TEXT");
+  on_run(command, session, [&session, options, names] {
+    for_each_name(session, *names, [&](const std::string& id) { release(session, id, *options); });
+  });
+}
+
 }  // namespace
 
 void add_link_commands(CLI::App& root, Session& session) {
@@ -155,6 +198,7 @@ void add_link_commands(CLI::App& root, Session& session) {
       {"railweave links show leaf-07/1--spine-02/4", "railweave links show 0c42a10300280050/1--0c42a10300fe1200/4"});
   add_history_command(links, session, {kLink.path, kLink.argument, kLink.meaning, "leaf-07/1--spine-02/4"});
   add_report_command(links, session);
+  add_release_command(links, session);
   add_drain_commands(links, session, {"links", "link", kLink.argument, kLink.meaning, "leaf-07/1--spine-02/4"});
 }
 

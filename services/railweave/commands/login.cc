@@ -39,7 +39,8 @@ std::string read_token(Session& session, const std::string& file) {
   } else {
     std::ifstream in(file);
     if (!in || !std::getline(in, token)) {
-      throw CommandFailure({ErrorKind::invalid, "cli.cannotReadFile", "no token can be read there", file, {}});
+      throw CommandFailure({ErrorKind::invalid, "cli.cannotReadFile", "no token can be read there", file,
+                            "name the file that holds it, such as that of railweave tokens issue --token-file"});
     }
   }
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
@@ -67,7 +68,18 @@ std::string caller_text(const Json& caller) {
 
 struct LoginOptions {
   std::string token_file, certificate, key;
+  bool use = false;
 };
+
+// Which profile commands use from now on is changed by the first login, by one without --profile, and by --use.
+std::string saved_text(const Credentials& known, const std::string& name, const std::string& before) {
+  if (known.current != name) {
+    return "; saved as profile " + name + ", while profile " + known.current +
+           " stays in use (railweave profiles use " + name + " changes it)";
+  }
+  const bool changed = !before.empty() && before != name;
+  return "; saved as profile " + name + (changed ? ", which is in use now instead of " + before : "");
+}
 
 void log_in(Session& session, const LoginOptions& options) {
   const std::string name = session.options.profile.empty() ? kFirstProfile : session.options.profile;
@@ -80,16 +92,18 @@ void log_in(Session& session, const LoginOptions& options) {
     login.server = before == known.profiles.end() ? default_server() : before->second.server;
     if (before != known.profiles.end() && login.ca_file.empty()) login.ca_file = before->second.ca_file;
   }
+  Service service = session.service_of(login);  // refuses an address before a token is asked for
   // A certificate is enough, and so is being root at the socket of this machine.
   const bool by_connection = !login.certificate_file.empty() || login.server.starts_with("unix:");
   if (!by_connection || !options.token_file.empty()) login.token = read_token(session, options.token_file);
-  Service service = session.service_of(login);
+  if (!login.token.empty()) service = session.service_of(login);
   const Json caller = service.get(Target("/v1/whoami"));
+  const std::string before = known.profiles.contains(known.current) ? known.current : std::string();
   known.profiles[name] = login;
-  known.current = name;
+  if (before.empty() || options.use || session.options.profile.empty()) known.current = name;
   write_credentials(file, known);
   if (session.output.is_document()) return session.output.document(caller);
-  session.output.text("logged in to " + login.server + " as " + caller_text(caller) + "; saved as profile " + name +
+  session.output.text("logged in to " + login.server + " as " + caller_text(caller) + saved_text(known, name, before) +
                       "\n");
 }
 
@@ -151,7 +165,7 @@ void add_login_commands(CLI::App& root, Session& session) {
   CLI::App& login =
       add_command(root, "login", "Save a token for a service, after trying it",
                   {"railweave login --token-file var/railweave.db.admin-token",
-                   "railweave login --server http://127.0.0.1:7470 --profile west < token.txt",
+                   "railweave login --server http://127.0.0.1:7470 --profile west --use < token.txt",
                    "railweave login --server https://fabric.example:7470 --certificate agent.pem --key agent.key"});
   login.group("Service");
   login.add_option("--token-file", options->token_file, "File of the token; by default it is read from stdin")
@@ -160,6 +174,7 @@ void add_login_commands(CLI::App& root, Session& session) {
       login.add_option("--certificate", options->certificate, "Certificate to show to the service, in PEM")
           ->type_name("FILE");
   CLI::Option* key = login.add_option("--key", options->key, "Its key, in PEM")->type_name("FILE");
+  login.add_flag("--use", options->use, "With --profile: use this login from now on");
   certificate->needs(key);
   key->needs(certificate);
   on_run(login, session, [&session, options] { log_in(session, *options); });

@@ -9,6 +9,7 @@ namespace {
 Cell state_cell(const Json& item) {
   const std::string state = text_of(item, "state");
   if (state == "linkDown") return {"link down", Tone::bad};
+  if (state == "cutOff") return {"cut off", Tone::bad};
   return {state, state == "ready" ? Tone::plain : Tone::warning};
 }
 

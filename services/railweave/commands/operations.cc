@@ -21,7 +21,8 @@ ListView operations_view() {
            text_column("KIND", "kind"),
            {"STATE", operation_state_cell},
            {"PROGRESS", [](const Json& operation) { return Cell(progress_text(operation)); }},
-           time_column("STARTED", "startedAt"),
+           spare_time_column("STARTED", "startedAt"),
+           age_column("startedAt"),
            time_column("ENDED", "endedAt")},
           "no operations"};
 }

@@ -71,10 +71,11 @@ void place(Session& session, const PlaceOptions& options) {
   add_guarantee(sheet, answer);
   add_contention(sheet, answer);
   output.text(sheet.text(output.terminal()));
+  print_shapes(output, answer);
   print_alternatives(output, answer);
   if (!options.ranks) return;
   output.text("\n");
-  print_ranks(output, list(ranks, "items"), count_of(ranks, "count"), field(body, "parallelism"), options.shown);
+  print_ranks(output, list(ranks, "items"), count_of(ranks, "count"), parallelism_taken(answer, body), options.shown);
 }
 
 }  // namespace

@@ -21,13 +21,15 @@ void print_classes(Session& session, const Json& answer) {
 }
 
 // A "version" in the file, as `qos classes -o json` prints it, makes the service refuse if the classes changed since.
-void set_classes(Session& session, const std::string& path) {
+void set_classes(Session& session, const std::string& path, bool force) {
   Json body = value_or_fail(read_document(path, kMaxJobFileBytes));
   if (body.is_array()) body = Json{{"items", body}};
   const Json version = field(body, "version");
   if (body.is_object()) body.erase("version");
   const std::string etag = version.is_number_unsigned() ? "\"qos-classes." + version.dump() + "\"" : std::string();
-  print_classes(session, session.service().put(Target("/v1/qos-classes"), body, etag));
+  Target target("/v1/qos-classes");
+  if (force) target.filter("force", "true");
+  print_classes(session, session.service().put(target, body, etag));
 }
 
 }  // namespace
@@ -40,12 +42,15 @@ void add_qos_commands(CLI::App& root, Session& session) {
          [&session] { print_classes(session, session.service().get(Target("/v1/qos-classes"))); });
 
   auto file = std::make_shared<std::string>();
-  CLI::App& set_command =
-      add_command(qos, "set", "Replace the traffic classes by those of a file", {"railweave qos set classes.json"});
+  auto force = std::make_shared<bool>(false);
+  CLI::App& set_command = add_command(qos, "set", "Replace the traffic classes by those of a file",
+                                      {"railweave qos set classes.json", "railweave qos set classes.json --force"});
   set_command.add_option("FILE", *file, "Classes as `railweave qos classes -o json` prints them; - for stdin")
       ->type_name("FILE")
       ->required();
-  on_run(set_command, session, [&session, file] { set_classes(session, *file); });
+  set_command.add_flag("--force", *force,
+                       "Even if running jobs lose their class or lane until their ranks start again");
+  on_run(set_command, session, [&session, file, force] { set_classes(session, *file, *force); });
 }
 
 }  // namespace railweave::cli

@@ -19,7 +19,8 @@ ListView waiting_view() {
        text_column("TENANT", "tenant"),
        text_column("PRIORITY", "priority"),
        number_column("GPUS", "gpus"),
-       time_column("SUBMITTED", "submittedAt"),
+       spare_time_column("SUBMITTED", "submittedAt"),
+       age_column("submittedAt"),
        {"EXPECTED",
         [](const Json& job) {
           const Json& waits = field(job, "waits");

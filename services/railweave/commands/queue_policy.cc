@@ -1,4 +1,6 @@
 // railweave queue policy|configure.
+#include <optional>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -19,7 +21,8 @@ void print_policy(Output& output, const Json& policy) {
         std::pair("Default duration", "defaultDuration"), std::pair("Overrun", "overrun"),
         std::pair("Starves after", "starvationBound"), std::pair("Minimum runtime", "minRuntime"),
         std::pair("Reclaims from any priority", "reclaimAnyPriority"), std::pair("Reserved jobs", "reservedJobs"),
-        std::pair("Preemption plans", "preemptionPlans")}) {
+        std::pair("Preemption plans", "preemptionPlans"), std::pair("Waits for a better place", "placeWait"),
+        std::pair("of its duration", "placeWaitShare"), std::pair("for a gain above", "placeWaitGain")}) {
     sheet.add(title, text_of(policy, name));
   }
   Table table({{"CLASS"}, {"VALUE", Align::right}, {"MAY EVICT"}, {"MAY BE EVICTED"}});
@@ -32,7 +35,8 @@ void print_policy(Output& output, const Json& policy) {
 
 struct PolicyOptions {
   std::string file;
-  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime;
+  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime, place_wait;
+  std::optional<double> place_wait_share, place_wait_gain;
 };
 
 // With options of single rules the others keep their value, and the service refuses the change if the policy was changed
@@ -42,9 +46,12 @@ void configure(Session& session, const PolicyOptions& options) {
   for (const auto& [name, value] :
        {std::pair("backfill", &options.backfill), std::pair("fairShare", &options.fair_share),
         std::pair("halfLife", &options.half_life), std::pair("defaultDuration", &options.default_duration),
-        std::pair("starvationBound", &options.starvation_bound), std::pair("minRuntime", &options.min_runtime)}) {
+        std::pair("starvationBound", &options.starvation_bound), std::pair("minRuntime", &options.min_runtime),
+        std::pair("placeWait", &options.place_wait)}) {
     if (!value->empty()) changes[name] = *value;
   }
+  if (options.place_wait_share) changes["placeWaitShare"] = *options.place_wait_share;
+  if (options.place_wait_gain) changes["placeWaitGain"] = *options.place_wait_gain;
   const Target target(kPolicyPath);
   Resource policy;
   if (!options.file.empty()) {
@@ -81,6 +88,13 @@ void add_queue_policy_commands(CLI::App& queue, Session& session) {
   rule("--default-duration", options->default_duration, "DURATION", "Expected duration of jobs that give none");
   rule("--starvation-bound", options->starvation_bound, "DURATION", "Wait after which no job may pass a waiting job");
   rule("--min-runtime", options->min_runtime, "DURATION", "Time after its start during which no job is evicted");
+  rule("--place-wait", options->place_wait, "DURATION", "How long a job waits for a better place, PT0S for not at all");
+  configure_command
+      .add_option("--place-wait-share", options->place_wait_share, "The same, as a share of its expected duration")
+      ->type_name("SHARE");
+  configure_command
+      .add_option("--place-wait-gain", options->place_wait_gain, "It waits where it would be slower by more than this")
+      ->type_name("SHARE");
   on_run(configure_command, session, [&session, options] { configure(session, *options); });
 }
 

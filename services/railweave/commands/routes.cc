@@ -5,6 +5,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/fabric.h"
+#include "services/railweave/views/tables.h"
 
 namespace railweave::cli {
 namespace {
@@ -57,7 +58,8 @@ void show_routes(Session& session) {
   sheet.add("Switches", text_of(routes, "switches"));
   sheet.add("End ports", text_of(routes, "endPorts"));
   sheet.add("Lanes", text_of(routes, "lanesUsed"));
-  sheet.add("Tables", text_of(routes, "tablesDigest"));
+  sheet.add("Digest", text_of(routes, "tablesDigest"));
+  add_tables(sheet, list(routes, "tables"));
   output.text(sheet.text(output.terminal()));
   const ListView view{
       {text_column("SUBNET", "subnet"), number_column("SWITCHES", "switches"), number_column("END PORTS", "endPorts"),
@@ -76,6 +78,7 @@ void audit(Session& session) {
   if (output.is_document()) return output.document(report);
   Sheet sheet;
   sheet.add("Engine", text_of(report, "engine"));
+  add_tables(sheet, list(report, "tables"));
   add_audit(sheet, report);
   output.text(sheet.text(output.terminal()));
   print_unreached(output, report);
@@ -86,6 +89,8 @@ void audit(Session& session) {
 
 void show_paths(Session& session, const std::string& from, const std::string& to) {
   Output& output = session.output;
+  if (from == to)
+    fail_usage("FROM and TO are both '" + from + "'", "name two nodes, such as railweave routes path dgx-001 dgx-112");
   const Json answer = session.service().get(Target("/v1/routes/path").query("from", from).query("to", to));
   const Json& paths = list(answer, "paths");
   for (const Json& path : paths) {
@@ -111,6 +116,9 @@ void show_paths(Session& session, const std::string& from, const std::string& to
     for (const Json& hop : list(path, "hops")) add_row(table, view, output.is_wide(), hop);
     output.text(table.text(output.terminal(), 2));
   }
+  Sheet whose;
+  add_tables(whose, list(answer, "tables"));
+  output.text("\n" + whose.text(output.terminal()));
 }
 
 struct ChangeOptions {
@@ -170,9 +178,10 @@ void add_route_commands(CLI::App& root, Session& session) {
   on_run(add_command(routes, "show", "Show the engine that computed the tables, and why it was chosen",
                      {"railweave routes show"}),
          session, [&session] { show_routes(session); });
-  on_run(add_command(routes, "audit",
-                     "Audit all routes: unreachable pairs, loops, the fullest links; exit code 10 unless verified",
-                     {"railweave routes audit", "railweave routes audit -o json"}),
+  on_run(add_command(
+             routes, "audit",
+             "Audit the routes in force: unreachable pairs, loops, the fullest links; exit code 10 unless verified",
+             {"railweave routes audit", "railweave routes audit -o json"}),
          session, [&session] { audit(session); });
 
   auto ends = std::make_shared<std::pair<std::string, std::string>>();

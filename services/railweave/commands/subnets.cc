@@ -1,4 +1,4 @@
-// railweave subnets list|show|mode.
+// railweave subnets list|show|mode|spread|changes|accept|rotate-key.
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
@@ -21,11 +21,15 @@ ListView subnets_view() {
            {"LIVE", subnet_phase_cell},
            {"LINKS UP", [](const Json& item) { return Cell(live_text(item, "linksUp")); }, Align::right},
            {"DOWN", [](const Json& item) { return Cell(live_text(item, "linksDown")); }, Align::right},
+           {"HELD", [](const Json& item) { return Cell(live_text(item, "linksDamped")); }, Align::right, true},
+           {"UNKNOWN", [](const Json& item) { return Cell(live_text(item, "linksUnknown")); }, Align::right},
            {"PROBLEM", [](const Json& item) { return Cell(live_text(item, "problem")); }, Align::left, true}},
           "no subnets"};
 }
 
-constexpr ResourceKind kSubnet{"/v1/subnets", "subnet", "SUBNET", "Its name", print_subnet};
+bool is_subnet_unseen(const Json& subnet) { return is_unseen(field(subnet, "live")); }
+
+constexpr ResourceKind kSubnet{"/v1/subnets", "subnet", "SUBNET", "Its name", print_subnet, is_subnet_unseen};
 
 struct ModeOptions {
   std::string id, mode, reason;
@@ -59,14 +63,90 @@ void set_spread(Session& session, const SpreadOptions& options) {
   show_setting(session, answer, "Spread", "spread");
 }
 
+struct RotationOptions {
+  std::string id, reason;
+};
+
+void rotate_key(Session& session, const RotationOptions& options) {
+  const Json answer =
+      session.service().post(Target(kSubnet.path).segment(options.id).path("/key"), Json{{"reason", options.reason}});
+  if (session.output.is_document()) return session.output.document(answer);
+  session.output.text("Ports of subnet " + text_of(answer, "subnet") + " get management keys of generation " +
+                      text_of(answer, "generation") + "; railweave subnets show " + text_of(answer, "subnet") +
+                      " says how many hold them\n");
+}
+
+void add_rotation_command(CLI::App& subnets, Session& session) {
+  auto options = std::make_shared<RotationOptions>();
+  CLI::App& command =
+      add_command(subnets, "rotate-key", "Give all ports of a subnet in direct mode new management keys",
+                  {"railweave subnets rotate-key compute --reason 'a host was broken into'"});
+  command.add_option("SUBNET", options->id, "Its name")->required();
+  command.add_option("--reason", options->reason, "Free text, kept in the event")->type_name("TEXT");
+  on_run(command, session, [&session, options] { rotate_key(session, *options); });
+}
+
+ListView changes_view() {
+  return {{text_column("CHANGE", "id"),
+           text_column("ABOUT", "subject"),
+           {"ALIKE", [](const Json& item) { return Cell(flag_of(item, "describedAlike") ? "yes" : "no"); }},
+           text_column("WHAT", "text")},
+          "nothing is exchanged or moved"};
+}
+
+void show_changes(Session& session, const std::string& subnet) {
+  const Json answer = session.service().get(Target(kSubnet.path).segment(subnet).path("/changes"));
+  if (session.output.is_document()) return session.output.document(answer);
+  const ListView view = changes_view();
+  if (list(answer, "items").empty()) return session.output.note(view.none);
+  session.output.text(table_text(view, list(answer, "items"), session.output));
+}
+
+struct AcceptOptions {
+  std::string subnet;
+  std::vector<std::string> changes;
+};
+
+void accept_changes(Session& session, const AcceptOptions& options) {
+  Json body = Json::object();
+  if (!options.changes.empty()) body["changes"] = options.changes;
+  const Json answer = session.service().post(Target(kSubnet.path).segment(options.subnet).path("/changes"), body);
+  if (session.output.is_document()) return session.output.document(answer);
+  for (const Json& change : list(answer, "accepted"))
+    session.output.text("accepted: " + text_of(change, "text") + "\n");
+}
+
+void add_change_commands(CLI::App& subnets, Session& session) {
+  auto subnet = std::make_shared<std::string>();
+  CLI::App& changes_command =
+      add_command(subnets, "changes", "List devices that are exchanged and hosts that were moved, to be accepted",
+                  {"railweave subnets changes compute"});
+  changes_command.add_option("SUBNET", *subnet, "Its name")->required();
+  on_run(changes_command, session, [&session, subnet] { show_changes(session, *subnet); });
+
+  auto accept = std::make_shared<AcceptOptions>();
+  CLI::App& accept_command = add_command(
+      subnets, "accept", "Accept what is exchanged or moved; jobs, drains and costs follow",
+      {"railweave subnets accept compute", "railweave subnets accept compute exchangedAdapter:0002c90300008050"});
+  accept_command.add_option("SUBNET", accept->subnet, "Its name")->required();
+  accept_command.add_option("CHANGE", accept->changes,
+                            "Changes as `railweave subnets changes` lists them; default: all");
+  on_run(accept_command, session, [&session, accept] { accept_changes(session, *accept); });
+}
+
 }  // namespace
 
 void add_subnet_commands(CLI::App& root, Session& session) {
   CLI::App& subnets = add_noun(root, "subnets", "Subnets: their switches and ports, and who programs them", "Fabric");
   subnets.alias("subnet");
   add_list_command(subnets, session, "List subnets", {"railweave subnets list"}, {"/v1/subnets", subnets_view()});
-  add_show_command(subnets, session, kSubnet, "Show a subnet: how applied tables differ from wanted ones, last repairs",
-                   {"railweave subnets show compute"});
+  add_show_command(
+      subnets, session, kSubnet,
+      "Show a subnet: how applied tables differ from wanted ones, last repairs; exit code 10 while it is not seen",
+      {"railweave subnets show compute"});
+
+  add_change_commands(subnets, session);
+  add_rotation_command(subnets, session);
 
   auto options = std::make_shared<ModeOptions>();
   CLI::App& mode_command = add_command(

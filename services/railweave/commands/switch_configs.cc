@@ -24,7 +24,7 @@ constexpr std::size_t kNamesLimitBytes = 64U << 20U, kConfigLimitBytes = 64U << 
 
 struct SwitchOptions {
   std::string id, names;
-  std::uint64_t port_step = 8;
+  SonicSwitch sonic;
 };
 
 struct ConfigOptions : SwitchOptions {
@@ -60,8 +60,8 @@ std::string config_text(Session& session, const ConfigOptions& options, std::vec
     if (options.check) {
       fail_usage("--check is of Linux switches", "compare what a SONiC switch has: railweave switches check");
     }
-    return options.to == "sonic" ? sonic_lane_tables(queues_of(session, options.id), names, options.port_step, notes)
-                                 : sonic_routes(table_of(session, options.id), names, options.port_step, notes);
+    return options.to == "sonic" ? sonic_lane_tables(queues_of(session, options.id), names, options.sonic, notes)
+                                 : sonic_routes(table_of(session, options.id), names, options.sonic.port_step, notes);
   }
   const bool is_of_routes = options.to == "routes";
   const SwitchScript script = is_of_routes ? route_script(table_of(session, options.id), names, notes)
@@ -87,14 +87,17 @@ void check_config(Session& session, const CheckOptions& options) {
   }
   std::vector<std::string> ignored, notes;
   const NetworkNames names = names_of(options.names);
-  Json wanted = Json::parse(sonic_lane_tables(queues_of(session, options.id), names, options.port_step, ignored));
+  const Json queues = queues_of(session, options.id);
+  Json wanted = Json::parse(sonic_lane_tables(queues, names, options.sonic, ignored));
   if (!options.names.empty()) {
-    wanted.update(Json::parse(sonic_routes(table_of(session, options.id), names, options.port_step, notes)));
+    wanted.update(Json::parse(sonic_routes(table_of(session, options.id), names, options.sonic.port_step, notes)));
   } else {
     notes.emplace_back("routes are not compared without --names");
   }
+  if (!field(there, "PORT").is_object())
+    notes.emplace_back("ports are not compared: the table PORT is not in the file");
   for (const std::string& note : notes) session.output.note("railweave: note: " + note);
-  const auto found = sonic_differences(wanted, there);
+  const auto found = sonic_differences(wanted, there, sonic_ports(queues, names, options.sonic));
   const std::size_t ports = field(wanted, "PORT_QOS_MAP").size(), routes = field(wanted, "STATIC_ROUTE").size();
   if (!found.empty()) session.exit_code = ExitCode::findings;
   if (session.output.is_document()) {
@@ -121,17 +124,19 @@ void add_switch_options(CLI::App& command, SwitchOptions& options) {
           "--names", options.names,
           "JSON or YAML: addresses by device (an adapter, a switch), interfaces and gateways by number of the port")
       ->type_name("FILE");
-  add_number_option(command, "--ethernet-step", options.port_step, "Step between the numbers of SONiC's ports",
+  add_number_option(command, "--ethernet-step", options.sonic.port_step, "Step between the numbers of SONiC's ports",
                     {1, 16});
+  add_number_option(command, "--buffer", options.sonic.buffer_mib, "Packet memory of a SONiC switch, in MiB",
+                    {1, 4096});
 }
 
 void add_check_command(CLI::App& switches, Session& session) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App& command =
-      add_command(switches, "check",
-                  "Compare the queues, lanes, marks and routes that a SONiC switch has with those it should have",
-                  {"ssh leaf-07 sonic-cfggen -d --print-data | railweave switches check leaf-07 -",
-                   "railweave switches check leaf-07 config_db.json --names network.yaml"});
+  CLI::App& command = add_command(
+      switches, "check",
+      "Compare the ports, queues, lanes, marks, pauses and routes of a SONiC switch with those it should have",
+      {"ssh leaf-07 sonic-cfggen -d --print-data | railweave switches check leaf-07 -",
+       "railweave switches check leaf-07 config_db.json --names network.yaml"});
   add_switch_options(command, *options);
   command.add_option("FILE", options->file, "The switch's CONFIG_DB as JSON; - is stdin")
       ->required()

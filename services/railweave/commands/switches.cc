@@ -8,6 +8,7 @@
 #include "services/railweave/commands/counter_history.h"
 #include "services/railweave/commands/drains.h"
 #include "services/railweave/commands/switch_configs.h"
+#include "services/railweave/connection/rest_words.h"
 #include "services/railweave/views/link_end.h"
 
 namespace railweave::cli {
@@ -69,7 +70,12 @@ ListView table_view() {
            {"DIFFERS",
             [](const Json& entry) {
               return flag_of(entry, "differs") ? Cell("yes", Tone::bad) : Cell(text_of(entry, "differs"));
-            }}},
+            }},
+           {"READ",
+            [](const Json& entry) {
+              return field(entry, "seenAt").is_string() ? Cell(time_of(entry, "seenAt")) : Cell("never", Tone::faint);
+            },
+            Align::left, true}},
           "the switch has no entry for this LID"};
 }
 

@@ -21,7 +21,8 @@ ListView tenants_view() {
            text_column("COHORT", "cohort"),
            text_column("DESCRIPTION", "description"),
            text_column("REPAIR", "repair", true),
-           text_column("WEIGHT", "weight", true)},
+           text_column("WEIGHT", "weight", true),
+           text_column("MAX PRIORITY", "maxPriority", true)},
           "no tenants (railweave tenants set NAME creates one)"};
 }
 
@@ -38,6 +39,7 @@ void print_tenant(Output& output, const Json& tenant) {
                             (bounded ? "up to " + text_of(tenant, "borrowGpus") + " GPUs" : "any number of GPUs"));
   }
   sheet.add("Weight", text_of(tenant, "weight"));
+  sheet.add("Max priority", text_of(tenant, "maxPriority"));
   sheet.add("Repair", text_of(tenant, "repair") != "apply" ? std::string("proposed")
                       : text_of(tenant, "repairAfterSeconds") == "0"
                           ? std::string("at once")
@@ -51,7 +53,7 @@ constexpr ResourceKind kTenant{"/v1/tenants", "tenant", "NAME", "Its name: lette
 struct TenantOptions {
   std::optional<std::uint64_t> max_gpus, quota, borrow, repair_after;
   std::optional<double> weight;
-  std::optional<std::string> description, cohort, repair;
+  std::optional<std::string> description, cohort, repair, max_priority;
   bool no_limit = false;
 };
 
@@ -64,16 +66,19 @@ void change_tenant(Json& body, const TenantOptions& options) {
   if (options.borrow) body["borrowGpus"] = *options.borrow;
   if (options.weight) body["weight"] = *options.weight;
   if (options.repair) body["repair"] = *options.repair;
+  if (options.max_priority) body["maxPriority"] = *options.max_priority;
   if (options.repair_after) body["repairAfterSeconds"] = *options.repair_after;
 }
 
 void add_set_tenant_command(CLI::App& tenants, Session& session) {
   auto options = std::make_shared<TenantOptions>();
-  CLI::App& command = add_set_command(
-      tenants, session, kTenant, "Create a tenant or change one; options not given keep their value",
-      {"railweave tenants set research --max-gpus 512", "railweave tenants set guests --no-limit"},
-      {{"description", "maxGpus", "quotaGpus", "cohort", "borrowGpus", "weight", "repair", "repairAfterSeconds"},
-       [options](Json& body) { change_tenant(body, *options); }});
+  CLI::App& command =
+      add_set_command(tenants, session, kTenant, "Create a tenant or change one; options not given keep their value",
+                      {"railweave tenants set research --max-gpus 512", "railweave tenants set guests --no-limit",
+                       "railweave tenants set production --max-priority high"},
+                      {{"description", "maxGpus", "quotaGpus", "cohort", "borrowGpus", "weight", "repair",
+                        "repairAfterSeconds", "maxPriority"},
+                       [options](Json& body) { change_tenant(body, *options); }});
   CLI::Option* limit =
       add_number_option(command, "--max-gpus", options->max_gpus, "Most GPUs that its jobs may hold together");
   command.add_flag("--no-limit", options->no_limit, "Its jobs may hold any number of GPUs")->excludes(limit);
@@ -82,6 +87,10 @@ void add_set_tenant_command(CLI::App& tenants, Session& session) {
       ->type_name("NAME");
   add_number_option(command, "--borrow", options->borrow, "Most GPUs that it may borrow");
   command.add_option("--weight", options->weight, "Weight of its fair share; 1 by default")->type_name("NUMBER");
+  command
+      .add_option("--max-priority", options->max_priority,
+                  "Highest priority class that its jobs may have; normal by default")
+      ->type_name("CLASS");
   command.add_option("--repair", options->repair, "Whether repairs of its jobs are proposed or applied")
       ->type_name("propose|apply");
   add_number_option(command, "--repair-after", options->repair_after,

@@ -1,7 +1,10 @@
 // railweave tokens list|issue|revoke.
+#include <optional>
+
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"
 
 namespace railweave::cli {
@@ -10,7 +13,8 @@ namespace {
 ListView tokens_view() {
   return {{text_column("TOKEN", "id"), text_column("NAME", "name"), text_column("ROLE", "role"),
            text_column("TENANT", "tenant"), text_column("NODE", "node"), text_column("STATE", "state"),
-           time_column("EXPIRES", "expiresAt"), time_column("ISSUED", "issuedAt"), text_column("BY", "issuedBy", true)},
+           time_column("EXPIRES", "expiresAt"), spare_time_column("ISSUED", "issuedAt"), age_column("issuedAt"),
+           text_column("BY", "issuedBy", true)},
           "no tokens"};
 }
 
@@ -34,6 +38,29 @@ void issue(Session& session, const IssueOptions& options) {
   session.output.note("railweave: token " + text_of(token, "id") + " of " + options.name +
                       (options.file.empty() ? " is shown this once" : " is in " + options.file));
   if (options.file.empty()) session.output.text(text_of(token, "token") + "\n");
+}
+
+// There is no answer of one token, so it is looked for in the list.
+void show_what_would_be_revoked(Session& session, const std::string& id) {
+  std::optional<Json> found;
+  session.service().each_item(
+      Target(kToken.path), 0,
+      [&](const Json& token) {
+        if (text_of(token, "id") == id) found = token;
+      },
+      [] {});
+  if (!found) {
+    throw CommandFailure({ErrorKind::notFound,
+                          "tokens.notFound",
+                          "there is no token '" + id + "'",
+                          {},
+                          "railweave tokens list lists them"});
+  }
+  if (session.output.is_document()) return session.output.document(*found);
+  Sheet sheet;
+  sheet.add(id, "of " + text_of(*found, "name") + ", " + text_of(*found, "role"));
+  session.output.text(sheet.text(session.output.terminal()));
+  note_dry_run(session, "token " + id + " would be revoked");
 }
 
 }  // namespace
@@ -61,8 +88,10 @@ void add_token_commands(CLI::App& root, Session& session) {
   CLI::App& revoke = add_command(tokens, "revoke", "Revoke a token: what shows it is refused from then on",
                                  {"railweave tokens revoke abcdefghij45"});
   auto names = add_names(revoke, kToken);
-  on_run(revoke, session, [&session, names] {
-    for_each_name(session, *names, [&session](const std::string& id) {
+  auto dry_run = add_dry_run(revoke, "Only show which tokens would be revoked");
+  on_run(revoke, session, [&session, names, dry_run] {
+    for_each_name(session, *names, [&session, dry_run](const std::string& id) {
+      if (*dry_run) return show_what_would_be_revoked(session, id);
       session.service().remove(Target(kToken.path).segment(id));
       session.output.note("railweave: token " + id + " is revoked");
     });

@@ -1,4 +1,6 @@
 // railweave webhooks list|show|set|remove.
+#include <optional>
+
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -19,6 +21,7 @@ void print_webhook(Output& output, const Json& webhook) {
   sheet.add("Webhook", text_of(webhook, "id"));
   sheet.add("Address", text_of(webhook, "url"));
   sheet.add("Events", list(webhook, "types").empty() ? std::string("all") : joined(list(webhook, "types")));
+  if (field(webhook, "muted") == true) sheet.add("Muted alarms", "told, too");
   if (field(webhook, "tenant").is_string()) sheet.add("Tenant", text_of(webhook, "tenant"));
   sheet.add("State", webhook_state(webhook));
   sheet.add("Received", "up to event " + text_of(webhook, "deliveredUpTo"));
@@ -36,12 +39,14 @@ constexpr ResourceKind kWebhook{"/v1/webhooks", "webhook", "WEBHOOK", "Its name"
 struct WebhookOptions {
   std::string url, tenant, secret_file;
   std::vector<std::string> types;
+  std::optional<bool> muted;
 };
 
 void change_webhook(Json& body, const WebhookOptions& options) {
   constexpr std::size_t kMostBytes = 1'000;
   if (!options.url.empty()) body["url"] = options.url;
   if (!options.types.empty()) body["types"] = options.types;
+  if (options.muted) body["muted"] = *options.muted;
   if (!options.tenant.empty()) body["tenant"] = options.tenant;
   if (field(body, "tenant").is_null()) body.erase("tenant");
   if (!body.contains("url")) fail_usage("where are events to be sent?", "give --url");
@@ -73,11 +78,12 @@ void add_webhook_commands(CLI::App& root, Session& session) {
       webhooks, session, kWebhook, "Send events to an address, or change that; one that is disabled is tried again",
       {"railweave webhooks set pager --url https://hooks.example.org/railweave --type alarm. --secret-file hook.key",
        "railweave webhooks set pager --type job.placed --type job.ended"},
-      {{"url", "types", "tenant"}, [options](Json& body) { change_webhook(body, *options); }});
+      {{"url", "types", "muted", "tenant"}, [options](Json& body) { change_webhook(body, *options); }});
   set.add_option("--url", options->url, "Address, of https")->type_name("URL");
   set.add_option("--type", options->types, "Only events of this type; job. stands for all that begin so. Repeatable")
       ->type_name("TYPE")
       ->allow_extra_args(false);
+  set.add_flag("--muted,!--no-muted", options->muted, "Also of alarms that are muted when they are raised");
   set.add_option("--tenant", options->tenant, "Only what members of this tenant may see")->type_name("NAME");
   set.add_option("--secret-file", options->secret_file, "File with the secret that signs events; - for stdin")
       ->type_name("FILE");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "services/railweave/connection/rest_words.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -27,9 +28,9 @@ Json wait_for_operation(Session& session, const std::string& location,
       const Json& hint = field(why, "hint");
       throw CommandFailure({kind_of_status(static_cast<int>(count_of(why, "status"))),
                             code,
-                            text_of(why, "detail"),
+                            in_commands(text_of(why, "detail")),
                             {},
-                            hint.is_string() ? text_of(hint) : std::string()});
+                            hint.is_string() ? in_commands(text_of(hint)) : std::string()});
     }
     if (state != "running") {
       throw CommandFailure({ErrorKind::malformed,

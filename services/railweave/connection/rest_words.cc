@@ -1,6 +1,5 @@
 #include "services/railweave/connection/rest_words.h"
 
-#include <algorithm>
 #include <array>
 #include <regex>
 #include <string_view>
@@ -33,6 +32,8 @@ constexpr std::array kWords{
     Words{R"(GET /v1/qos-classes)", "railweave qos classes"},
     Words{R"(PUT /v1/qos-classes)", "railweave qos set"},
     Words{R"(GET /v1/(alarms|drains|events|status))", "railweave $1"},
+    Words{R"(PUT /v1/tenants/(\S+) with a larger maxGpus)", "railweave tenants set $1 --max-gpus N"},
+    Words{R"(GET /v1/subnets/(\S+)/changes)", "railweave subnets changes $1"},
     Words{R"((PUT|PATCH) /v1/([a-z-]+)/(\S+))", "railweave $2 set $3"},
     Words{R"(DELETE /v1/([a-z-]+)/(\S+))", "railweave $1 remove $2"},
     Words{R"(POST /v1/([a-z-]+)/(\S+)/([a-z]+))", "railweave $1 $3 $2"},
@@ -41,9 +42,11 @@ constexpr std::array kWords{
     Words{R"(\bdryRun=true)", "--dry-run"},
     Words{R"(\bforce=true|"force": ?true)", "--force"},
     Words{R"( \(REST: [^)]*\))", ""},
+    Words{R"(in 'nodes' or 'gpus')", "with --node or --gpu"},
+    Words{R"(name its format if it is one of these)", "name it with --format if it is one of these"},
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kOptions{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 31> kOptions{{
     {"/parallelism/tensor", "--tp"},
     {"/parallelism/pipeline", "--pp"},
     {"/parallelism/data", "--dp"},
@@ -71,6 +74,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kOptions
     {"/cohort", "--cohort"},
     {"/weight", "--weight"},
     {"/repair", "--repair"},
+    {"/maxPriority", "--max-priority"},
+    {"/notBefore", "--not-before"},
+    {"/url", "--url"},
+    {"/expiresAt", "--expires"},
 }};
 
 }  // namespace
@@ -83,8 +90,6 @@ std::string in_options(const std::string& pointer) {
 }
 
 std::string in_commands(std::string text) {
-  static constexpr std::array<std::string_view, 3> kSigns{"/v1/", "true", "Authorization"};
-  if (std::ranges::none_of(kSigns, [&](auto sign) { return text.contains(sign); })) return text;
   for (const auto& [call, command] : kWords) text = std::regex_replace(text, std::regex(call), command);
   return text;
 }

@@ -1,6 +1,8 @@
 #include "services/railweave/connection/service.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "services/railweave/connection/rest_words.h"
@@ -29,6 +31,13 @@ constexpr const char* kNotRailweaved = "is it railweaved that listens there?";
 
 [[noreturn]] void fail_answer(std::string message) {
   throw CommandFailure({ErrorKind::malformed, "client.notJson", std::move(message), {}, kNotRailweaved});
+}
+
+// What only asks is asked with POST too, where the question is long.
+bool is_change(const api::ClientRequest& request) {
+  static constexpr std::array<std::string_view, 5> kQuestions{"dryRun=true", "/query", "/diff", "/v1/lab", "/discover"};
+  return request.method != api::Method::get &&
+         std::ranges::none_of(kQuestions, [&](auto word) { return request.target.contains(word); });
 }
 
 // The pointers of errors[], joined.
@@ -73,6 +82,12 @@ api::ClientRequest json_request(api::Method method, const Target& target, const 
 Service::Service(api::Url url, std::chrono::milliseconds timeout, const Login& login)
     : client_(std::move(url), client_options(timeout, login)) {}
 
+void Service::note(const api::ClientRequest& request, const api::ClientResponse& response) const {
+  if (!answered_) return;
+  answered_(std::string(to_string(request.method)) + " " + request.target + ": " + std::to_string(response.status) +
+            ", request " + std::string(response.headers.value("X-Request-Id")));
+}
+
 Json Service::parse(const api::ClientResponse& response, const std::string& target) const {
   if (response.body.empty()) return nullptr;
   auto parsed = parse_json(response.body);
@@ -87,9 +102,11 @@ Answer Service::send(api::ClientRequest request, const std::function<bool(int)>&
   request.headers.add("Accept", "application/json, application/problem+json");
   auto response = client_.request(request);
   if (!response) throw CommandFailure(std::move(response.error()));
+  note(request, *response);
   if (!response->ok() && !(accept && accept(response->status))) {
     throw CommandFailure(problem_error(response->status, response->body, url()));
   }
+  changed_ = changed_ || (is_change(request) && response->ok());
   Answer answer;
   answer.status = response->status;
   answer.body = parse(*response, request.target);
@@ -131,8 +148,11 @@ void Service::remove(const Target& target) {
 }
 
 std::string Service::get_text(const Target& target) {
-  auto response = client_.get(target.text());
+  api::ClientRequest request;
+  request.target = target.text();
+  auto response = client_.request(request);
   if (!response) throw CommandFailure(std::move(response.error()));
+  note(request, *response);
   if (!response->ok()) throw CommandFailure(problem_error(response->status, response->body, url()));
   return std::move(response->body);
 }
@@ -165,7 +185,12 @@ Service::ListEnd Service::each_item(const Target& target, std::uint64_t limit,
     }
     const Json& next = field(page, "nextCursor");
     const bool more = next.is_string() && next != cursor;  // a server that repeats a cursor would never end
-    if (!more || (limit != 0 && taken >= limit)) return {next, count_of(page, "seq")};
+    if (!more || (limit != 0 && taken >= limit)) {
+      ListEnd end{next, count_of(page, "seq"), {}};
+      page.erase("items");
+      end.beside = std::move(page);
+      return end;
+    }
     cursor = next.get<std::string>();
   }
 }

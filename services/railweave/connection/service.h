@@ -13,6 +13,8 @@
 
 namespace railweave::cli {
 
+inline constexpr const char* kEventsGone = "events.gone";  // of failures: events before were removed
+
 struct Answer {
   int status = 0;
   api::Headers headers;
@@ -45,6 +47,7 @@ class Service {
   struct ListEnd {
     Json next_cursor;  // of the last page; null: there is no next one
     std::uint64_t seq = 0;
+    Json beside;  // what the last page has beside its items
   };
   ListEnd each_item(const Target& target, std::uint64_t limit, const std::function<void(const Json&)>& on_item,
                     const std::function<void()>& restart);
@@ -53,12 +56,20 @@ class Service {
   void follow(const Target& target, const std::string& after, const std::function<bool(const Json&)>& on_event,
               const std::function<void(const std::string&)>& on_trouble);
 
+  // Called with a line about each answer, which has the request's id: the service's log and its audit trail name it.
+  void tell(std::function<void(const std::string&)> answered) { answered_ = std::move(answered); }
+
   [[nodiscard]] std::string url() const { return client_.url().text(); }
+  // Whether a request that changes something was answered well.
+  [[nodiscard]] bool has_changed() const { return changed_; }
 
  private:
+  void note(const api::ClientRequest& request, const api::ClientResponse& response) const;
   Json parse(const api::ClientResponse& response, const std::string& target) const;
 
   api::Client client_;
+  bool changed_ = false;
+  std::function<void(const std::string&)> answered_;  // may be unset
 };
 
 // A request with a JSON body, for Service::send().

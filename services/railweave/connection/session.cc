@@ -16,10 +16,9 @@ std::string environment(const char* name) {
 }  // namespace
 
 std::string default_server() {
-  std::string socket = environment("RAILWEAVE_SOCKET");
-  if (socket.empty()) socket = kDefaultSocket;
+  if (const std::string socket = environment("RAILWEAVE_SOCKET"); !socket.empty()) return "unix:" + socket;
   std::error_code error;
-  return std::filesystem::is_socket(socket, error) ? "unix:" + socket : kDefaultServer;
+  return std::filesystem::is_socket(kDefaultSocket, error) ? std::string("unix:") + kDefaultSocket : kDefaultServer;
 }
 
 Session::Session(Terminal out, Terminal err) : output(out, err) {
@@ -57,8 +56,16 @@ Service Session::service_of(const Login& login) const {
   return {std::move(url), timeout, login};
 }
 
+void Session::note_changed_service() {
+  if (!service_ || !service_->has_changed() || !output.terminal().is_terminal || output.is_document()) return;
+  output.note("at " + service_->url() + (options.profile.empty() ? "" : ", profile " + options.profile));
+}
+
 Service& Session::service() {
-  if (!service_) service_ = std::make_unique<Service>(service_of(login()));
+  if (!service_) {
+    service_ = std::make_unique<Service>(service_of(login()));
+    if (options.verbose) service_->tell([this](const std::string& text) { output.note(text); });
+  }
   return *service_;
 }
 

@@ -20,10 +20,12 @@ struct GlobalOptions {
   double timeout_s = 60;
   std::string output = "table";
   bool no_headers = false;
+  bool verbose = false;  // a line on standard error for each request
 };
 inline constexpr const char* kDefaultServer = "http://127.0.0.1:7470";
-inline constexpr const char* kDefaultSocket = "/run/railweave.sock";  // else RAILWEAVE_SOCKET
-// The service of this machine: at the socket where there is one, else at kDefaultServer.
+inline constexpr const char* kDefaultSocket = "/run/railweave.sock";
+// The service of this machine: at the socket that RAILWEAVE_SOCKET names, else at kDefaultSocket where there is one, else at
+// kDefaultServer.
 std::string default_server();
 
 class Session {
@@ -40,6 +42,8 @@ class Session {
   [[nodiscard]] Login login() const;
   // A service with this token, for trying it.
   [[nodiscard]] Service service_of(const Login& login) const;
+  // Where something was changed: a line for people who know more than one service by name.
+  void note_changed_service();
 
  private:
   std::unique_ptr<Service> service_;

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/read_fabric.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/site/site_files.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
@@ -19,6 +21,29 @@ fabric::Format format_named(const std::string& name) {
   std::string names = "auto";
   for (const auto format : fabric::all_formats()) names += ", " + std::string(fabric::to_string(format));
   fail_usage("there is no format '" + name + "'", "the formats are " + names);
+}
+
+// What only the command line reads: dumps of other tools, and groups of hosts alone.
+bool is_merged(fabric::SourceKind kind) {
+  using fabric::SourceKind;
+  const bool of_service = kind == SourceKind::ibnetdiscover || kind == SourceKind::ibsim || kind == SourceKind::native;
+  const bool of_machines = kind == SourceKind::nvidia_smi_query || kind == SourceKind::nvidia_smi_topo ||
+                           kind == SourceKind::nccl_topology || kind == SourceKind::nvlink_cliques;
+  return fabric::tells_of_fabric(kind) && !of_service && !of_machines;
+}
+
+fabric::TopologyPtr read_merged(const FabricFileOptions& options, std::string text, fabric::Recognised recognised) {
+  fabric::SiteImportOptions import;
+  import.subnet = options.subnet;
+  import.gpus_per_node = static_cast<unsigned>(options.gpus_per_node.value_or(0));
+  import.nvlink_domain = static_cast<unsigned>(options.nvlink_domain.value_or(0));
+  std::vector<SiteFile> files(1);
+  files.front() = {.path = options.path,
+                   .name = source_name(options.path),
+                   .text = std::move(text),
+                   .read_at = {},
+                   .recognised = std::move(recognised)};
+  return fabric_of(files, import);
 }
 
 }  // namespace
@@ -46,7 +71,12 @@ FabricFile read_fabric_file(const FabricFileOptions& options) {
   }
   const fabric::Format format = format_named(options.format);
   const auto started = Clock::now();
-  const std::string text = value_or_fail(read_fabric_text(options.path, kMaxFabricFileBytes));
+  std::string text = value_or_fail(read_fabric_text(options.path, kMaxFabricFileBytes));
+  if (auto recognised = fabric::recognise(text); format == fabric::Format::unknown && is_merged(recognised.kind)) {
+    FabricFile file{.topology = read_merged(options, std::move(text), std::move(recognised))};
+    file.read_ms = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+    return file;
+  }
   fabric::ReadOptions read;
   read.source = source_name(options.path);
   read.subnet = options.subnet;

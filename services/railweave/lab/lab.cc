@@ -12,6 +12,7 @@ void add_lab_commands(CLI::App& root, Session& session) {
   add_lab_flows_command(lab, session);
   add_lab_qos_command(lab, session);
   add_lab_replay_command(lab, session);
+  add_lab_plan_command(lab, session);
   add_lab_generate_commands(lab, session);
   add_lab_convert_command(lab, session);
 }

@@ -12,6 +12,7 @@ void add_lab_flows_command(CLI::App& lab, Session& session);
 void add_lab_qos_command(CLI::App& lab, Session& session);
 void add_lab_replay_command(CLI::App& lab, Session& session);
 void add_lab_generate_commands(CLI::App& lab, Session& session);
+void add_lab_plan_command(CLI::App& lab, Session& session);
 void add_lab_convert_command(CLI::App& lab, Session& session);
 
 }  // namespace railweave::cli

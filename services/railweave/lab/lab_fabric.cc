@@ -3,8 +3,8 @@
 
 #include "fabric/topology/checks/checks.h"
 #include "services/railweave/lab/fabric_file.h"
-#include "services/railweave/lab/fabric_report.h"
 #include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/site/fabric_report.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/fabric.h"
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "scheduler/placement/placer.h"
+#include "scheduler/placement/shape_choice.h"
 #include "services/railweave/commands/jobs/job_request.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
@@ -28,11 +29,11 @@ struct TimedPlacement {
 };
 
 // The service keeps its indexes between placements, so the measured placement is the second one, with indexes built.
-TimedPlacement place(scheduler::Placer& placer, const scheduler::JobSpec& spec) {
+TimedPlacement place(scheduler::Placer& placer, scheduler::JobSpec& spec) {
   using Clock = std::chrono::steady_clock;
-  static_cast<void>(placer.place(spec));
+  static_cast<void>(place_in_best_shape(placer, spec));
   const auto started = Clock::now();
-  TimedPlacement placement{placer.place(spec), 0};
+  TimedPlacement placement{place_in_best_shape(placer, spec), 0};
   placement.place_us = std::chrono::duration<double, std::micro>(Clock::now() - started).count();
   return placement;
 }
@@ -48,7 +49,9 @@ void print(Output& output, const Json& answer, const Json& parallelism, const Ra
   char took[32];
   std::snprintf(took, sizeof took, "%.1f us", field(answer, "placeUs").get<double>());
   sheet.add("Placed in", took);
-  output.text(sheet.text(output.terminal()) + "\n");
+  output.text(sheet.text(output.terminal()));
+  print_shapes(output, answer);
+  output.text("\n");
   print_ranks(output, ranks, ranks.size(), parallelism, options);
 }
 
@@ -65,7 +68,7 @@ void run(Session& session, const LabPlaceOptions& options) {
   if (output.is_document()) {
     output.document(answer);
   } else {
-    print(output, answer, field(body, "parallelism"), options.ranks);
+    print(output, answer, parallelism_taken(answer, body), options.ranks);
   }
   if (file.topology->gpus().empty()) {
     output.note("railweave: note: the file lists no GPUs; --gpus-per-node N adds them to every compute host");

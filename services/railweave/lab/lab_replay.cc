@@ -1,10 +1,13 @@
 // railweave lab replay: replays a job trace on a fabric in simulated time, under one policy or several.
+#include <functional>
 #include <iterator>
 
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
+#include "services/railweave/lab/replay/generated_trace.h"
+#include "services/railweave/lab/replay/paired.h"
 #include "services/railweave/lab/replay/replay.h"
 #include "services/railweave/lab/replay/replay_svg.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -25,6 +28,11 @@ struct LabReplayOptions {
   double estimate_factor = 1;
   std::uint64_t starvation_h = 0;
   std::uint64_t jobs = 0;
+  std::string stretch = "none";
+  std::string communication = "light";
+  std::uint64_t seeds = 0;
+  double load = 0.9;
+  std::string against = "railweave";
   std::string svg;
 };
 
@@ -51,6 +59,8 @@ Json document_of(const ReplayReport& report) {
             {"p95", report.waits.p95_s},
             {"p99", report.waits.p99_s},
             {"most", report.waits.most_s}}},
+          {"meanCompletionS", report.mean_completion_s},
+          {"meanStretch", report.mean_stretch},
           {"makespanS", report.makespan_s},
           {"utilisation", report.utilisation},
           {"spread",
@@ -131,27 +141,128 @@ ReplayOptions options_of(const LabReplayOptions& options) {
                                                         : scheduler::FairShareRule::none;
   replay.estimate_factor = options.estimate_factor;
   replay.starvation_s = static_cast<std::int64_t>(options.starvation_h) * 3600;
+  replay.stretch = *parse_enum<Stretch>(options.stretch);
+  replay.heavy = options.communication == "heavy";
   return replay;
+}
+
+bool is_own(const std::string& policy) { return policy == "railweave" || policy == kWaitingPolicy; }
+
+// --- two policies on generated streams
+
+// What a judge says of a policy against another: of the completion times of all jobs, by seed.
+struct Verdict {
+  Stretch judge = Stretch::none;
+  double stretch = 1, stretch_against = 1;  // means over the seeds
+  std::vector<double> differences;
+};
+
+Verdict compare(const scheduler::PlacementFabricPtr& fabric, const LabReplayOptions& options, Stretch judge,
+                const std::function<void()>& progress) {
+  Verdict verdict{.judge = judge, .stretch = 0, .stretch_against = 0};
+  ReplayOptions replay_options = options_of(options);
+  replay_options.stretch = judge;
+  const GeneratedLoad load{fabric->hierarchy().total_capacity(), options.jobs, options.load};
+  for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+    const JobTrace trace = generate_trace(load, seed);
+    replay_options.policy = options.against;
+    const ReplayReport against = replay(fabric, trace, replay_options, [](std::uint64_t) {});
+    replay_options.policy = options.policy;
+    const ReplayReport report = replay(fabric, trace, replay_options, [](std::uint64_t) {});
+    verdict.differences.push_back(report.mean_completion_s / against.mean_completion_s - 1);
+    verdict.stretch += report.mean_stretch / static_cast<double>(options.seeds);
+    verdict.stretch_against += against.mean_stretch / static_cast<double>(options.seeds);
+    progress();
+  }
+  return verdict;
+}
+
+void print(Output& output, const LabReplayOptions& options, const std::vector<Verdict>& verdicts) {
+  constexpr double kPercent = 100;
+  if (output.is_document()) {
+    Json judges = Json::array();
+    for (const auto& verdict : verdicts) {
+      const PairedDifference difference = paired(verdict.differences);
+      judges.push_back({{"stretch", railweave::to_text(verdict.judge)},
+                        {"completionPercent", kPercent * difference.mean},
+                        {"halfWidthPercent", kPercent * difference.half_width},
+                        {"excludesZero", difference.excludes_zero()},
+                        {"meanStretch", verdict.stretch},
+                        {"meanStretchAgainst", verdict.stretch_against},
+                        {"differences", verdict.differences}});
+    }
+    return output.document({{"policy", options.policy},
+                            {"against", options.against},
+                            {"seeds", options.seeds},
+                            {"jobs", options.jobs},
+                            {"load", options.load},
+                            {"communication", options.communication},
+                            {"trace", kGeneratedTrace},
+                            {"judges", std::move(judges)}});
+  }
+  Table table({{"running times"},
+               {"completion", Align::right},
+               {"95% interval", Align::right},
+               {"stretched", Align::right},
+               {"by " + options.against, Align::right}});
+  for (const auto& verdict : verdicts) {
+    const PairedDifference difference = paired(verdict.differences);
+    const std::string name = verdict.judge == Stretch::none        ? "as in the stream (control)"
+                             : verdict.judge == Stretch::predicted ? "by predicted steps"
+                                                                   : "30% longer where spread";
+    table.add({name, formatted("%+.1f%%", kPercent * difference.mean),
+               formatted("+-%.1f%%", kPercent * difference.half_width), formatted("x%.3f", verdict.stretch),
+               formatted("x%.3f", verdict.stretch_against)});
+  }
+  output.text(options.policy + " against " + options.against + ": mean time from submission to end, " +
+              std::to_string(options.seeds) + " seeds of " + std::to_string(options.jobs) + " jobs, load " +
+              formatted("%.2f", options.load) + ", " + options.communication + " communication\n" +
+              std::string(kGeneratedTrace) + "\n\n" + table.text(output.terminal()));
+}
+
+void run_seeds(Session& session, const LabReplayOptions& options, const scheduler::PlacementFabricPtr& fabric) {
+  std::vector<Verdict> verdicts;
+  std::uint64_t done = 0;
+  session.output.begin_progress("replaying");
+  for (const Stretch judge : {Stretch::predicted, Stretch::spread, Stretch::none}) {
+    verdicts.push_back(compare(fabric, options, judge, [&] {
+      session.output.say_progress(std::to_string(++done) + " of " + std::to_string(3 * options.seeds) + " pairs");
+    }));
+  }
+  session.output.end_progress();
+  print(session.output, options, verdicts);
 }
 
 void run(Session& session, const LabReplayOptions& options) {
   Output& output = session.output;
   const bool own_alone = options.backfill == "conservative" || options.fair_share != "none" || options.starvation_h > 0;
-  if (own_alone && options.policy != "railweave") {
+  if (own_alone && !(is_own(options.policy) && (options.seeds == 0 || is_own(options.against)))) {
     fail_usage("--backfill conservative, --fair-share and --starvation need --policy railweave",
                "omit them to compare with other policies");
   }
   if (!(options.estimate_factor >= 0.01 && options.estimate_factor <= 1000)) {
     fail_usage("--estimate-factor is not between 0.01 and 1000");
   }
-  const std::string text = value_or_fail(read_input(options.trace, kMaxTraceFileBytes));
-  JobTrace trace = value_or_fail(read_philly_trace(text, source_name(options.trace)));
-  if (options.jobs > 0 && options.jobs < trace.jobs.size()) trace.jobs.resize(options.jobs);
+  const bool generated = options.trace == "generated";
+  if (generated != (options.seeds != 0)) {
+    fail_usage("--seeds goes with the trace 'generated', and it with them",
+               "railweave lab replay generated --seeds 10");
+  }
+  if (generated && (options.seeds < 2 || options.jobs == 0 || options.policy == "all" || !(options.load > 0))) {
+    fail_usage("a generated trace needs at least 2 --seeds, --jobs, one --policy and a --load above 0");
+  }
+  JobTrace trace;
+  if (!generated) {
+    const std::string text = value_or_fail(read_input(options.trace, kMaxTraceFileBytes));
+    trace = value_or_fail(read_philly_trace(text, source_name(options.trace)));
+    if (options.jobs > 0 && options.jobs < trace.jobs.size()) trace.jobs.resize(options.jobs);
+  }
   const FabricFile file = read_fabric_file(options.fabric);
   if (file.topology->gpus().empty()) {
     fail_usage("the fabric has no GPUs", "--gpus-per-node N adds them to every compute host");
   }
   const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
+  if (generated) return run_seeds(session, options, fabric);
   std::vector<std::string> policies{options.policy};
   if (options.policy == "all") policies.assign(std::begin(kReplayPolicies), std::end(kReplayPolicies));
   std::vector<ReplayReport> reports;
@@ -180,14 +291,29 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
       lab, "replay", "Replay a job trace on a fabric in simulated time: wait, utilisation, spread, stranded GPUs",
       {"railweave lab replay philly.csv --fabric fabric.json",
        "railweave lab replay philly.csv --fabric fabric.json --policy all --svg replay.svg",
+       "railweave lab replay generated --fabric fabric.json --policy railweave-waits --seeds 10 --jobs 500",
        "gunzip -c philly.csv.gz | railweave lab replay - --fabric fabric.json --backfill none -o json"});
-  command.add_option("TRACE", options->trace, "Job trace in the CSV format of Philly, - for stdin")
+  command
+      .add_option("TRACE", options->trace,
+                  "Job trace in the CSV format of Philly, - for stdin, 'generated' for --seeds")
       ->type_name("TRACE")
       ->required();
   add_fabric_file_options(command, options->fabric, "--fabric");
   std::string policies = "all";
   for (const auto policy : kReplayPolicies) policies += "|" + std::string(policy);
+  policies += "|" + std::string(kWaitingPolicy);
   add_choice_option(command, "--policy", options->policy, "Placement policy; all compares them", policies);
+  add_choice_option(command, "--against", options->against, "With --seeds: the policy that it is compared with",
+                    policies.substr(policies.find('|') + 1));
+  add_choice_option(command, "--stretch", options->stretch, "Running times by the place that a job got",
+                    "none|predicted|spread");
+  add_choice_option(command, "--communication", options->communication,
+                    "Of jobs: of the default model, or FSDP of which nothing is hidden", "light|heavy");
+  add_number_option(command, "--seeds", options->seeds, "Compare two policies on as many generated streams of jobs",
+                    {0, 1'000});
+  command.add_option("--load", options->load, "Of a generated stream, as a share of the fabric's GPU hours")
+      ->type_name("SHARE")
+      ->capture_default_str();
   add_choice_option(command, "--backfill", options->backfill, "Which jobs may pass a waiting job",
                     "none|easy|conservative");
   add_choice_option(command, "--fair-share", options->fair_share, "Order of tenants", "none|running|decayed");

@@ -11,7 +11,7 @@ Json placement_report(const scheduler::JobSpec& spec, const scheduler::Placement
                       const scheduler::PlacementFabric& fabric, double place_us) {
   Json value{{"outcome", api::to_string(result.outcome)}};
   const bool placed = result.outcome == scheduler::Outcome::placed;
-  value["reason"] = placed ? std::string() : result.explanation.message;
+  value["reason"] = placed ? std::string() : result.explanation.whole().whole_text();
   if (placed) {
     const scheduler::RankMap map(fabric, spec.parallelism, result.placement.gpu_of_rank);
     value["ranks"] = api::ranks_json(map, fabric, 0, map.size());
@@ -25,6 +25,7 @@ Json placement_report(const scheduler::JobSpec& spec, const scheduler::Placement
     value["code"] = result.explanation.code;
     value["explanation"] = api::explanation_json(result.explanation);
   }
+  if (!result.shapes.empty()) value["shapes"] = api::shapes_json(result.shapes, MessageReader::all());
   value["placeUs"] = place_us;
   return value_or_fail(parse_json(api::dump(value)));
 }

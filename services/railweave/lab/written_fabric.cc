@@ -5,7 +5,7 @@
 #include "fabric/formats/slurm/slurm_topology.h"
 #include "fabric/topology/checks/checks.h"
 #include "services/railweave/command_line/choice_option.h"
-#include "services/railweave/lab/fabric_report.h"
+#include "services/railweave/site/fabric_report.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/views/fabric.h"

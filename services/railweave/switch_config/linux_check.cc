@@ -24,6 +24,26 @@ constexpr std::string_view kShowRoutes = R"(show() {
 }
 )";
 
+// Of an adapter the kernel knows a speed. Down is what no packet leaves by, whoever wanted that.
+constexpr std::string_view kLook = R"(look() {
+  state=$(cat "/sys/class/net/$1/operstate" 2> /dev/null || echo absent)
+  case $state in
+    up | unknown) ;;
+    *) differ=$((differ + 1)); echo "$1: is $state" ;;
+  esac
+  [ -e "/sys/class/net/$1/device" ] && [ "$state" = up ] || return 0
+  speed=$(cat "/sys/class/net/$1/speed" 2> /dev/null || echo unknown)
+  [ "$speed" = "$2" ] || { differ=$((differ + 1)); echo "$1: its speed is $speed Mb/s, and not $2"; }
+}
+)";
+
+std::string looks(const SwitchScript& wanted) {
+  std::string text(kLook);
+  for (const auto& [interface, mbps] : wanted.speeds_mbps)
+    text += "look " + interface + " " + std::to_string(mbps) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string check_script(const SwitchScript& wanted, bool is_of_routes) {
@@ -68,9 +88,8 @@ std::string check_script(const SwitchScript& wanted, bool is_of_routes) {
          "  exit 2\n"
          "}\n"
          ". \"$held/show\"\n"
-         "differ=0\n"
-         "for one in" +
-         shown +
+         "differ=0\n" +
+         looks(wanted) + "for one in" + shown +
          "; do\n"
          "  show \"$one\" > \"$held/has/$one\"\n"
          "  cmp -s \"$held/wanted/$one\" \"$held/has/$one\" && continue\n"

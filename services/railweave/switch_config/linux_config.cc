@@ -72,11 +72,12 @@ NetworkNames read_network_names(const Json& document) {
 SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes) {
   std::vector<std::uint8_t> lanes;
   for (const Json& dscp : list(queues, "laneDscps")) lanes.push_back(dscp.get<std::uint8_t>());
-  SwitchScript script{"#!/bin/sh\n# Classes, lanes and marks of " + text_of(queues, "switch") + "\nset -e\n", {}};
+  SwitchScript script{"#!/bin/sh\n# Classes, lanes and marks of " + text_of(queues, "switch") + "\nset -e\n", {}, {}};
   std::string& text = script.text;
   for (const Json& port : list(queues, "ports")) {
     const std::string interface = interface_of(names, text_of(port, "port"));
     script.interfaces.insert(interface);
+    if (flag_of(port, "inUse")) script.speeds_mbps[interface] = count_of(port, "linkMbps");
     text += "# port " + text_of(port, "port") + ", to " + text_of(port, "peer") + "\n";
     const auto commands =
         value_or_fail(tc::htb_commands(interface, RateMbps(static_cast<std::int64_t>(count_of(port, "linkMbps"))),
@@ -93,7 +94,7 @@ SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vecto
 SwitchScript route_script(const Json& table, const NetworkNames& names, std::vector<std::string>& notes) {
   const auto routes =
       host_routes(table, names, [&](const std::string& port) { return interface_of(names, port); }, notes);
-  SwitchScript script{"#!/bin/sh\nset -e\n", {}};
+  SwitchScript script{"#!/bin/sh\nset -e\n", {}, {}};
   for (const auto& command : value_or_fail(fabric::linux_routes::route_commands(routes))) script.text += command + "\n";
   for (const auto& route : routes) {
     if (!route.interface.empty()) script.interfaces.insert(route.interface);

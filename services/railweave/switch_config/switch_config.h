@@ -22,8 +22,9 @@ struct NetworkNames {
 NetworkNames read_network_names(const Json& document);
 
 struct SwitchScript {
-  std::string text;                  // for sh
-  std::set<std::string> interfaces;  // that it configures
+  std::string text;                                  // for sh
+  std::set<std::string> interfaces;                  // that it configures
+  std::map<std::string, std::uint64_t> speeds_mbps;  // of these, where their links are in use
 };
 
 // HTB classes of every port, and the filter of marks on those that face a host. Destinations without an address are admitted no
@@ -35,15 +36,25 @@ SwitchScript route_script(const Json& table, const NetworkNames& names, std::vec
 
 // A script that tells, on the switch and without changing it, whether it has what the other configures. The kernel is asked twice:
 // for the switch's own, and for the same script's work in a network namespace apart, so nothing here knows how it shows things.
-// Other tables of netfilter, and other routing tables, are not looked at.
+// Interfaces that are down, and adapters of another speed, are named; veth and the like have no speed of their own. Other tables of
+// netfilter, and other routing tables, are not looked at.
 std::string check_script(const SwitchScript& wanted, bool is_of_routes);
+
+// What is not known of a SONiC switch.
+struct SonicSwitch {
+  std::uint64_t port_step = 8;    // between the numbers of ports: Ethernet0, Ethernet8, ...
+  std::uint64_t buffer_mib = 64;  // packet memory
+};
 
 // config_db.json of the same routes (STATIC_ROUTE). Throws CommandFailure.
 std::string sonic_routes(const Json& table, const NetworkNames& names, std::uint64_t port_step,
                          std::vector<std::string>& notes);
 
-// config_db.json of weights, trusted marks and re-marking. Throws CommandFailure.
-std::string sonic_lane_tables(const Json& queues, const NetworkNames& names, std::uint64_t port_step,
+// config_db.json of the switch's QoS: weights, trusted marks and re-marking, pauses, headroom and ECN. Throws CommandFailure.
+std::string sonic_lane_tables(const Json& queues, const NetworkNames& names, const SonicSwitch& sw,
                               std::vector<std::string>& notes);
+
+// The names that SONiC has for the switch's ports whose links are in use, with their rates in Mb/s.
+std::map<std::string, std::uint64_t> sonic_ports(const Json& queues, const NetworkNames& names, const SonicSwitch& sw);
 
 }  // namespace railweave::cli

@@ -10,11 +10,12 @@ constexpr ExitCodeMeaning kMeanings[] = {
     {ExitCode::unreachable, "no usable answer: the service is not running, too slow, or not railweaved"},
     {ExitCode::not_found, "the named object does not exist"},
     {ExitCode::conflict, "in conflict with the present state, or changed by another client first"},
-    {ExitCode::not_now, "the job cannot be placed now, but could be once GPUs become free"},
+    {ExitCode::not_now,
+     "the job cannot be placed now, but could be once GPUs become free; or a wait reached its limit"},
     {ExitCode::never, "the job or fabric is impossible: no state of this fabric can hold it"},
     {ExitCode::invalid_input, "a file or a value is unreadable or invalid; nothing was changed"},
     {ExitCode::unavailable, "the service is busy or starting, or its store does not answer; try again"},
-    {ExitCode::findings, "the check found something at or above --fail-on"},
+    {ExitCode::findings, "the check found something (at or above --fail-on, where there is one)"},
     {ExitCode::denied, "no valid token is shown, or one of a role that may not do this"},
 };
 
@@ -59,6 +60,7 @@ ExitCode exit_code_of_outcome(std::string_view outcome) {
 ErrorKind kind_of_status(int status) {
   switch (status) {
     case 404:
+    case 410:
       return ErrorKind::notFound;
     case 409:
       return ErrorKind::conflict;

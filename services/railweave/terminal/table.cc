@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowest = 8;  // a column is not shortened below this
+constexpr std::size_t kBeneathIndent = 4;
+constexpr unsigned kUtf8Mask = 0xC0;
+constexpr unsigned kUtf8Continuation = 0x80;
 
 std::string_view start_of(Tone tone) {
   switch (tone) {
@@ -34,17 +37,30 @@ constexpr std::array<std::string_view, 14> kNames{"JOB",    "NODE",        "LINK
                                                   "TENANT", "ID",          "PORT ID", "RACK",         "OPERATION",
                                                   "RAIL",   "RESERVATION", "SUBJECT", "NVLINK DOMAIN"};
 
-std::size_t total_width(const std::vector<std::size_t>& widths) {
-  std::size_t sum = kGap * (widths.empty() ? 0 : widths.size() - 1);
-  for (const auto width : widths) sum += width;
-  return sum;
+std::size_t total_width(const std::vector<std::size_t>& widths, const std::vector<bool>& out) {
+  std::size_t sum = 0;
+  for (std::size_t i = 0; i < widths.size(); ++i) sum += out[i] ? 0 : widths[i] + kGap;
+  return sum < kGap ? 0 : sum - kGap;
+}
+
+// What a table does without before anything of it is shortened: the last spare column first, then what goes beneath.
+std::vector<bool> done_without(const std::vector<std::size_t>& widths, const std::vector<Column>& columns,
+                               std::size_t room) {
+  std::vector<bool> out(columns.size(), false);
+  for (std::size_t i = columns.size(); i-- > 0 && total_width(widths, out) > room;) out[i] = columns[i].spare;
+  if (total_width(widths, out) > room) {
+    for (std::size_t i = 0; i < columns.size(); ++i) out[i] = out[i] || columns[i].beneath;
+  }
+  return out;
 }
 
 // Shortens left-aligned columns until the widths fit into `room`, as far as that is possible.
-void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns, std::size_t room) {
-  for (std::size_t excess = total_width(widths); excess > room; excess = total_width(widths)) {
+void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns, const std::vector<bool>& out,
+            std::size_t room) {
+  for (std::size_t excess = total_width(widths, out); excess > room; excess = total_width(widths, out)) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (out[i]) continue;
       if (columns[i].align == Align::right || columns[i].name || widths[i] <= kNarrowest) continue;
       if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
     }
@@ -54,10 +70,10 @@ void shrink(std::vector<std::size_t>& widths, const std::vector<Column>& columns
 }
 
 // Columns that are left out for names to fit: the widest first, the last of several.
-std::vector<bool> left_out(std::vector<std::size_t> widths, const std::vector<Column>& columns, std::size_t room) {
-  std::vector<bool> out(columns.size(), false);
-  if (std::ranges::none_of(columns, &Column::name)) return out;
-  std::size_t total = total_width(widths);
+void leave_out(std::vector<bool>& out, const std::vector<std::size_t>& widths, const std::vector<Column>& columns,
+               std::size_t room) {
+  if (std::ranges::none_of(columns, &Column::name)) return;
+  std::size_t total = total_width(widths, out);
   while (total > room) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -68,7 +84,18 @@ std::vector<bool> left_out(std::vector<std::size_t> widths, const std::vector<Co
     out[widest] = true;
     total -= widths[widest] + kGap;
   }
-  return out;
+}
+
+// As much of a word as fits into the columns, and at least a letter of it.
+std::string_view start_of_word(std::string_view word, std::size_t columns) {
+  std::size_t end = 0;
+  while (end < word.size()) {
+    std::size_t next = end + 1;
+    while (next < word.size() && (static_cast<unsigned char>(word[next]) & kUtf8Mask) == kUtf8Continuation) ++next;
+    if (end > 0 && display_width(word.substr(0, next)) > columns) break;
+    end = next;
+  }
+  return word.substr(0, end);
 }
 
 }  // namespace
@@ -103,8 +130,9 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
   std::vector<bool> out_of_sight(columns_.size(), false);
   const bool whole = std::ranges::any_of(columns_, &Column::name);
   if (terminal.columns > 0) {
-    shrink(widths, columns_, room);
-    out_of_sight = left_out(widths, columns_, room);
+    out_of_sight = done_without(widths, columns_, room);
+    shrink(widths, columns_, out_of_sight, room);
+    leave_out(out_of_sight, widths, columns_, room);
   }
 
   std::string out;
@@ -138,8 +166,31 @@ std::string Table::text(const Terminal& terminal, std::size_t indent) const {
     out += '\n';
   };
   if (terminal.headings) write_row([&](std::size_t i) { return Cell(columns_[i].title, Tone::faint); });
-  for (const auto& row : rows_) write_row([&](std::size_t i) -> const Cell& { return row[i]; });
+  for (const auto& row : rows_) {
+    write_row([&](std::size_t i) -> const Cell& { return row[i]; });
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (out_of_sight[i] && columns_[i].beneath) out += wrapped_lines(row[i].text, indent + kBeneathIndent, room);
+    }
+  }
   return out;
+}
+
+std::string wrapped_lines(std::string_view text, std::size_t indent, std::size_t columns) {
+  std::string out;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::string_view word =
+        start_of_word(text.substr(0, text.find(' ')), columns - std::min(indent, columns - 1));
+    text.remove_prefix(word.size());
+    if (text.starts_with(' ')) text.remove_prefix(1);
+    const std::size_t width = display_width(word);
+    const bool fits = used > 0 && indent + used + 1 + width <= columns;
+    if (used > 0) out += fits ? ' ' : '\n';
+    if (!fits) out.append(indent, ' ');
+    out += word;
+    used = fits ? used + 1 + width : width;
+  }
+  return used > 0 ? out + '\n' : out;
 }
 
 void Sheet::add(std::string name, Cell value) {

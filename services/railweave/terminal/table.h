@@ -28,6 +28,9 @@ struct Column {
   std::string title;
   Align align = Align::left;
   bool name = false;  // what the next command takes is never shortened or left out
+  // What a table too wide for the terminal does without first, as another column says it too: a time beside its age.
+  bool spare = false;
+  bool beneath = false;  // sentences: in such a table on lines of their own, below their row
 };
 
 class Table {
@@ -38,8 +41,9 @@ class Table {
   void add(std::vector<Cell> cells);  // one per column
   [[nodiscard]] std::size_t rows() const { return rows_.size(); }
 
-  // Lines end with \n, without trailing blanks. A table too wide for the terminal has its widest left-aligned columns
-  // shortened, then, where it has names, its widest other columns left out; without names its lines are cut.
+  // Lines end with \n, without trailing blanks. A table too wide for the terminal leaves out what is spare, then has its
+  // sentences beneath and its widest left-aligned columns shortened, then, where it has names, its widest other columns
+  // left out; without names its lines are cut.
   [[nodiscard]] std::string text(const Terminal& terminal, std::size_t indent = 0) const;
 
  private:
@@ -59,6 +63,9 @@ class Sheet {
 
 // The printable text in the tone's colour, where the terminal shows colours.
 std::string toned(std::string_view text, Tone tone, const Terminal& terminal);
+
+// The text in lines of at most this number of columns, broken between words where there are any; each ends with \n.
+std::string wrapped_lines(std::string_view text, std::size_t indent, std::size_t columns);
 
 // Of "error", "warning" and other severities.
 Tone tone_of_severity(std::string_view severity);

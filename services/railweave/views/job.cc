@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "services/railweave/connection/rest_words.h"
+#include "services/railweave/terminal/age.h"
 #include "services/railweave/views/placement.h"
 
 namespace railweave::cli {
@@ -49,6 +51,7 @@ void print_history(Output& output, const Json& job) {
 
 Cell job_state_cell(const Json& job) {
   const std::string state = text_of(job, "state");
+  if (flag_of(job, "damaged")) return {state + ", damaged", Tone::bad};
   if (state == "placed") return {state, Tone::good};
   if (state == "queued") return {state, Tone::warning};
   if (state == "lost") return {state, Tone::bad};
@@ -61,6 +64,12 @@ void print_job(Output& output, const Json& job) {
   sheet.add("Job", text_of(job, "id"));
   sheet.add("Name", text_of(job, "name"));
   sheet.add("Tenant", text_of(job, "tenant"));
+  if (const Json& external = field(field(job, "spec"), "external"); external.is_object()) {
+    const std::string step = text_of(external, "step");
+    sheet.add("Comes from", text_of(external, "scheduler") + " " + text_of(external, "id") +
+                                (field(external, "step").is_string() ? ", step " + step : std::string()));
+    if (field(external, "advice").is_string()) sheet.add("Advice", text_of(external, "advice"));
+  }
   sheet.add("State", job_state_cell(job));
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
   if (const Json& waits = field(job, "waits"); waits.is_object())
@@ -68,7 +77,7 @@ void print_job(Output& output, const Json& job) {
   if (const Json& start = field(job, "expectedStart"); start.is_object())
     sheet.add("Expected start", expected_start_text(start));
   if (field(job, "notBefore").is_string()) sheet.add("Not before", time_of(job, "notBefore"));
-  if (field(job, "damage").is_string()) sheet.add("Damage", {text_of(job, "damage"), Tone::bad});
+  if (field(job, "damage").is_string()) sheet.add("Damage", {in_commands(text_of(job, "damage")), Tone::bad});
   if (field(job, "placement").is_object()) {
     add_placement(sheet, field(job, "placement"));
     add_prediction(sheet, job);
@@ -77,20 +86,25 @@ void print_job(Output& output, const Json& job) {
   }
   add_adopted(sheet, field(job, "adopted"));
   if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
-    const bool holds = text_of(guarantee, "state") == "holds";
+    const std::string state = text_of(guarantee, "state");
+    const bool is_at_risk = state == "atRisk";
     sheet.add("Guaranteed",
               {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s per port, class " + text_of(guarantee, "class") +
-                   (holds ? "" : "; at risk: " + text_of(guarantee, "reason")),
-               holds ? Tone::plain : Tone::bad});
+                   (is_at_risk           ? "; at risk: " + text_of(guarantee, "reason")
+                    : state == "planned" ? "; planned: not seen in force everywhere (railweave guarantees list)"
+                                         : ""),
+               is_at_risk           ? Tone::bad
+               : state == "planned" ? Tone::warning
+                                    : Tone::plain});
   }
-  sheet.add("Submitted", time_of(job, "submittedAt"));
-  if (field(job, "startedAt").is_string()) sheet.add("Started", time_of(job, "startedAt"));
+  sheet.add("Submitted", time_and_age_of(job, "submittedAt"));
+  if (field(job, "startedAt").is_string()) sheet.add("Started", time_and_age_of(job, "startedAt"));
   if (!list(job, "earlierServiceLevels").empty()) {
     sheet.add("Service levels",
               {"its ranks may still send with " + joined(list(job, "earlierServiceLevels")), Tone::warning});
   }
-  if (field(job, "checkpointedAt").is_string()) sheet.add("Checkpoint", time_of(job, "checkpointedAt"));
-  if (field(job, "endedAt").is_string()) sheet.add("Ended", time_of(job, "endedAt"));
+  if (field(job, "checkpointedAt").is_string()) sheet.add("Checkpoint", time_and_age_of(job, "checkpointedAt"));
+  if (field(job, "endedAt").is_string()) sheet.add("Ended", time_and_age_of(job, "endedAt"));
   output.text(sheet.text(output.terminal()));
   print_history(output, job);
 }

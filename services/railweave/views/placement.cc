@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "services/railweave/views/tables.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -15,6 +17,7 @@ std::string reason_text(const std::string& reason) {
   if (reason == "drained") return "drained";
   if (reason == "excludedByJob") return "excluded by the job";
   if (reason == "groupInUse") return "in a group that other jobs use";
+  if (reason == "cutOff") return "cut off from the rest";
   if (reason == "linkDown") return "a link is down";
   if (reason == "labelsDiffer") return "without the requested labels";
   if (reason == "notNamedByJob") return "not among the nodes that the job allows";
@@ -145,10 +148,10 @@ void add_contention(Sheet& sheet, const Json& answer) {
   const Json& shared = field(answer, "withContention");
   if (!shared.is_object()) return;
   const bool routes = text_of(shared, "basis") == "routes";
-  const char* basis = routes ? ", on the real routes" : ", on bundles of links";
+  const std::string basis = routes ? ", " + routes_text(list(shared, "tables")) : ", on bundles of links";
   const Json& factor = field(shared, "slowdown");
   if (!field(shared, "communicationMs").is_number()) {
-    sheet.add("Beside other jobs", {std::string("some ranks cannot reach each other") + basis, Tone::bad});
+    sheet.add("Beside other jobs", {"some ranks cannot reach each other" + basis, Tone::bad});
     return;
   }
   const bool slowed = factor.is_number() && factor.get<double>() > 1.001;
@@ -188,6 +191,47 @@ void print_alternatives(Output& output, const Json& answer) {
     add(text_of(alternative, "change"), alternative, field(alternative, "withContention"));
   }
   if (table.rows() > 0) output.text("\nAlternatives\n" + table.text(output.terminal(), 2));
+}
+
+namespace {
+
+std::string shape_text(const Json& parallelism) {
+  std::string text;
+  for (const auto& [name, factor] : {std::pair("TP", "tensor"), std::pair("PP", "pipeline"), std::pair("DP", "data"),
+                                     std::pair("CP", "context"), std::pair("EP", "expert")}) {
+    const std::uint64_t value = count_of(parallelism, factor);
+    if (value > 1) text += (text.empty() ? "" : " ") + std::string(name) + std::to_string(value);
+  }
+  return text.empty() ? "one GPU" : text;
+}
+
+}  // namespace
+
+const Json& parallelism_taken(const Json& answer, const Json& request) {
+  for (const auto& shape : list(answer, "shapes")) {
+    if (field(shape, "taken") == true) return field(shape, "parallelism");
+  }
+  return field(request, "parallelism");
+}
+
+void print_shapes(Output& output, const Json& answer) {
+  if (list(answer, "shapes").empty()) return;
+  Table table({{"SHAPE"},
+               {"GPUS", Align::right},
+               {"OUTCOME"},
+               {"STEP", Align::right},
+               {"COMMUNICATION", Align::right},
+               {"PER UNIT OF WORK", Align::right},
+               {"WHY NOT"}});
+  for (const auto& shape : list(answer, "shapes")) {
+    const bool placed = text_of(shape, "outcome") == "placed";
+    const std::string outcome = field(shape, "taken") == true ? "taken" : placed ? "fits" : text_of(shape, "outcome");
+    table.add({shape_text(field(shape, "parallelism")), text_of(shape, "gpus"), outcome,
+               placed ? milliseconds(field(shape, "stepMs")) : "-",
+               placed ? milliseconds(field(shape, "communicationMs")) : "-",
+               placed ? milliseconds(field(shape, "workMs")) : "-", placed ? "" : text_of(shape, "reason")});
+  }
+  output.text("\nShapes\n" + table.text(output.terminal(), 2));
 }
 
 std::string expected_start_text(const Json& start) {
@@ -231,6 +275,7 @@ void print_explanation(Output& output, const Json& answer) {
     sheet.add("If queued", expected_start_text(start));
   }
   output.text(sheet.text(output.terminal()));
+  print_shapes(output, answer);
   print_levels(output, explanation);
   print_excluded(output, explanation);
   print_counterfactuals(output, explanation);

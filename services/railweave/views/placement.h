@@ -24,6 +24,11 @@ void add_contention(Sheet& sheet, const Json& answer);
 // "alternatives", as a table.
 void print_alternatives(Output& output, const Json& answer);
 
+// "shapes", as a table: what would become of a job in each of several shapes.
+void print_shapes(Output& output, const Json& answer);
+// The parallelism of the shape that is taken, of a job with several; else that of the request.
+const Json& parallelism_taken(const Json& answer, const Json& request);
+
 // What is needed, what fits at each level, which nodes are excluded and why, and which changes would change the outcome.
 // `answer` has outcome, reason (or detail) and explanation.
 void print_explanation(Output& output, const Json& answer);

@@ -1,6 +1,7 @@
 #include "services/railweave/views/ranks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/table.h"
@@ -65,6 +66,17 @@ void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const J
     output.note(
         "railweave: note: the fabric's source does not tell which adapter is near which GPU; adapters are assigned "
         "evenly");
+  }
+}
+
+void note_outside(Output& output, const Json& outside) {
+  for (const auto& [name, of] :
+       {std::pair("class", "the job's class"), std::pair("partition", "the tenant's partition")}) {
+    std::string names;
+    for (const Json& library : list(outside, name)) names += (names.empty() ? "" : ", ") + text_of(library);
+    if (names.empty()) continue;
+    output.flush();
+    output.note("railweave: note: outside " + std::string(of) + ", as they read no variable for it: " + names);
   }
 }
 

@@ -26,4 +26,7 @@ std::uint64_t ranks_shown(const Output& output, std::uint64_t count, const RankO
 void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const Json& parallelism,
                  const RankOptions& options);
 
+// Names the libraries whose packets are not in the job's class or its tenant's partition: {"class": [...], "partition": [...]}.
+void note_outside(Output& output, const Json& outside);
+
 }  // namespace railweave::cli

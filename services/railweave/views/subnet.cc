@@ -1,5 +1,7 @@
 #include "services/railweave/views/subnet.h"
 
+#include "services/railweave/views/tables.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -8,19 +10,30 @@ std::string milliseconds(const Json& object, const char* name) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
+std::string links_text(const Json& live) {
+  const auto unknown = count_of(live, "linksUnknown");
+  if (is_unseen(live)) return std::to_string(unknown) + " links in unknown states";
+  return text_of(live, "linksUp") + " links up, " + text_of(live, "linksDown") + " down, " +
+         text_of(live, "linksDamped") + " held" + (unknown == 0 ? "" : ", " + std::to_string(unknown) + " unknown");
+}
+
 void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Phase", phase_cell(text_of(live, "phase")));
   if (text_of(live, "problem") != "-") sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
   sheet.add("Port", text_of(live, "port"));
-  sheet.add("Found", text_of(live, "switches") + " switches, " + text_of(live, "adapters") + " adapters, " +
-                         text_of(live, "linksUp") + " links up, " + text_of(live, "linksDown") + " down, " +
-                         text_of(live, "linksDamped") + " damped");
+  sheet.add("Found",
+            {text_of(live, "switches") + " switches, " + text_of(live, "adapters") + " adapters, " + links_text(live),
+             is_unseen(live) ? Tone::bad : Tone::plain});
+  if (is_unseen(live)) sheet.add("Last seen", {last_seen_text(live), Tone::bad});
   sheet.add("Discovered", field(live, "discoveredAt").is_string()
                               ? time_of(live, "discoveredAt") + " in " + milliseconds(live, "discoveryTookUs") +
                                     " ms with " + text_of(live, "discoveryMads") + " MADs"
                               : std::string("not yet"));
   const Json& sync = field(live, "sync");
   const auto differing = count_of(sync, "blocksDiffering");
+  if (is_unseen(live)) {
+    sheet.add("Tables", {"not known: what follows is as it was last seen", Tone::bad});
+  }
   sheet.add("Blocks", {text_of(sync, "blocksDiffering") + " of " + text_of(sync, "blocksWanted") + " differ",
                        differing == 0 ? Tone::plain : Tone::warning});
   sheet.add("Tables", "wanted " + text_of(sync, "wantedDigest") + ", applied " + text_of(sync, "appliedDigest"));
@@ -37,7 +50,20 @@ void add_live(Sheet& sheet, const Json& live) {
                                 " ports, " + text_of(qos, "portsPending") + " pending",
                             pending == 0 ? Tone::plain : Tone::warning});
     }
+    if (const auto changed = count_of(qos, "portsChanged"); changed != 0) {
+      sheet.add("Changed", {"tables of " + std::to_string(changed) + (changed == 1 ? " port" : " ports") +
+                                " by another program: railweave alarms",
+                            Tone::bad});
+    }
     if (text_of(qos, "problem") != "-") sheet.add("Class problem", {text_of(qos, "problem"), Tone::warning});
+  }
+  if (const Json& keys = field(live, "managementKeys"); keys.is_object()) {
+    const bool all = count_of(keys, "held") == count_of(keys, "ports");
+    sheet.add("Keys", {"held by " + text_of(keys, "held") + " of " + text_of(keys, "ports") + " ports (" +
+                           text_of(keys, "locked") + " locked by others, " + text_of(keys, "without") + " keep none, " +
+                           text_of(keys, "silent") + " silent), generation " + text_of(keys, "generation") + ", read " +
+                           time_of(keys, "seenAt"),
+                       all ? Tone::plain : Tone::warning});
   }
   const Json& walk = field(live, "walk");
   if (walk.is_object()) {
@@ -51,15 +77,40 @@ void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Read back", field(sync, "readBackAt").is_string() ? time_of(sync, "readBackAt") : std::string("not yet"));
 }
 
-void print_isolated(Output& output, const Json& live) {
-  Table table({{"DOES NOT ANSWER"}, {"GUID"}, {"SINCE"}, {"REASON"}});
-  for (const auto& device : list(live, "isolated")) {
+void print_devices(Output& output, const Json& devices, const char* title) {
+  Table table({{title}, {"GUID"}, {"SINCE"}, {"REASON"}});
+  for (const auto& device : devices) {
     table.add({{text_of(device, "name"), Tone::bad},
                text_of(device, "guid"),
                time_of(device, "since"),
                text_of(device, "reason")});
   }
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
+}
+
+// Times of a link that flaps, and what is done about it.
+std::string use_text(const Json& link) {
+  if (flag_of(link, "held")) return "held out of use";
+  const std::string why = text_of(link, "usedFor");
+  if (why == "lastPath") return "used: nothing else joins what it joins";
+  if (why == "share") return "used: enough links of its switches are held";
+  if (why == "routes") return "used: there are no routes without it";
+  return flag_of(link, "up") ? "used" : "down";
+}
+
+void print_flapping(Output& output, const Json& live) {
+  Table table({{"FLAPS"}, {"TIMES", Align::right}, {"SINCE"}, {"UNTIL"}, {"USE"}});
+  for (const auto& link : list(live, "flapping")) {
+    table.add({text_of(link, "name"),
+               text_of(link, "flaps"),
+               time_of(link, "since"),
+               time_of(link, "until"),
+               {use_text(link), flag_of(link, "held") ? Tone::warning : Tone::plain}});
+  }
+  if (table.rows() == 0) return;
+  output.text("\n" + table.text(output.terminal()));
+  output.text("\nPairs of end ports lost by what is held: " + text_of(live, "pairsLostByHeld") +
+              "; railweave links release LINK uses a link again at once\n");
 }
 
 void print_repairs(Output& output, const Json& live) {
@@ -92,6 +143,13 @@ Cell phase_cell(const std::string& phase) {
   return {phase, phase == "watching" || phase == "discovering" ? Tone::plain : Tone::warning};
 }
 
+bool is_unseen(const Json& live) { return flag_of(live, "unseen"); }
+
+std::string last_seen_text(const Json& live) {
+  return field(live, "discoveredAt").is_string() ? time_of(live, "discoveredAt")
+                                                 : std::string("never since the service started");
+}
+
 Cell subnet_phase_cell(const Json& subnet) {
   const Json& live = field(subnet, "live");
   return live.is_object() ? phase_cell(text_of(live, "phase")) : Cell("-", Tone::faint);
@@ -119,6 +177,9 @@ void print_subnet(Output& output, const Json& subnet) {
   const Json& routing = field(subnet, "routing");
   const std::string why = text_of(routing, "reason");
   sheet.add("Spread", text_of(routing, "spread") + (why.empty() || why == "-" ? "" : ": " + why));
+  if (const Json& tables = field(subnet, "tables"); tables.is_object()) {
+    sheet.add("In force", {tables_text(tables), text_of(tables, "source") == "wanted" ? Tone::plain : Tone::warning});
+  }
   if (live.is_object()) {
     add_live(sheet, live);
   } else {
@@ -126,7 +187,9 @@ void print_subnet(Output& output, const Json& subnet) {
   }
   output.text(sheet.text(output.terminal()));
   if (!live.is_object()) return;
-  print_isolated(output, live);
+  print_devices(output, list(live, "isolated"), "DOES NOT ANSWER");
+  print_devices(output, list(live, "countersUnread"), "COUNTERS NOT READ");
+  print_flapping(output, live);
   print_differences(output, list(live, "differences"), count_of(live, "differenceCount"));
   print_repairs(output, live);
 }
@@ -136,9 +199,10 @@ std::string subnet_line(const Json& subnet) {
   if (!live.is_object()) return text_of(subnet, "id") + ": not live";
   const Json& sync = field(live, "sync");
   std::string line = text_of(subnet, "id") + ": " + text_of(subnet, "mode") + " mode, " + text_of(live, "phase") +
-                     ", " + text_of(live, "switches") + " switches, " + text_of(live, "linksUp") + " links up, " +
-                     text_of(live, "linksDown") + " down, " + text_of(sync, "blocksDiffering") + " of " +
-                     text_of(sync, "blocksWanted") + " blocks differ";
+                     ", " + text_of(live, "switches") + " switches, " + links_text(live) +
+                     (is_unseen(live) ? ", last seen " + last_seen_text(live)
+                                      : ", " + text_of(sync, "blocksDiffering") + " of " +
+                                            text_of(sync, "blocksWanted") + " blocks differ");
   const std::string problem = text_of(live, "problem");
   return problem.empty() || problem == "-" ? line : line + "; " + problem;
 }

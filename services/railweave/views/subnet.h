@@ -10,6 +10,9 @@ namespace railweave::cli {
 
 Cell phase_cell(const std::string& phase);
 Cell subnet_phase_cell(const Json& subnet);  // "-" if it is not live
+// Nothing is known of it now: its links and tables are those of last_seen_text().
+bool is_unseen(const Json& live);
+std::string last_seen_text(const Json& live);
 
 void print_subnet(Output& output, const Json& subnet);
 void print_differences(Output& output, const Json& differences, std::uint64_t count);

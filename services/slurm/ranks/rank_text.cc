@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "fabric/formats/slurm/hostlist.h"
+#include "services/slurm/ranks/admin_comment.h"
 
 namespace railweave::slurm {
 namespace {
 
-constexpr std::string_view kMarkWord = "railweave: ";
 constexpr std::size_t kMostRanks = 1'048'576;
 
 std::unexpected<Error> unreadable(const std::string& what) {
@@ -212,7 +212,7 @@ std::string write_job_ranks(const JobRanks& ranks, std::string_view remark, std:
 }
 
 Result<JobRanks> read_job_ranks(std::string_view admin_comment) {
-  std::string_view text = admin_comment;
+  std::string_view text = split_admin_comment(admin_comment).mark;
   if (!text.starts_with(kMarkWord)) return unreadable("the AdminComment");
   text.remove_prefix(kMarkWord.size());
   JobRanks ranks{.placement = std::string(take(text, ' '))};

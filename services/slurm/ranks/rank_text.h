@@ -1,5 +1,5 @@
 // What the tasks of a placed job need, as text in Slurm's AdminComment: the nodes in the order of their first ranks, which
-// rank is on which node, and NCCL's variables. railweave-slurm writes it; the SPANK plugin reads it where the job runs, so
+// rank is on which node, and variables of libraries. railweave-slurm writes it; the SPANK plugin reads it where the job runs, so
 // that no node needs a login to Railweave or a file system that all share.
 //
 //   railweave: job-000004 on node-[09-10]; order=0-1x8 NCCL_IB_SL=1 @0-1 gpus=0-7 NCCL_IB_HCA==mlx5_0:1,mlx5_1:1

@@ -18,6 +18,8 @@ extern "C" {
 }
 
 #include "fabric/formats/slurm/hostlist.h"
+#include "services/slurm/ranks/admin_comment.h"
+#include "services/slurm/ranks/rank_text.h"
 #include "services/slurm/ranks/step_command.h"
 
 #define RAILWEAVE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -100,7 +102,8 @@ std::string ranks_of(std::uint32_t job) {
     if (record.job_id != job || record.admin_comment == nullptr || record.nodes == nullptr) continue;
     const auto ranks = slurm::read_job_ranks(record.admin_comment);
     const auto nodes = fabric::expand_hostlist(record.nodes);
-    if (ranks && nodes && sorted(ranks->nodes) == sorted(*nodes)) comment = record.admin_comment;
+    if (ranks && nodes && sorted(ranks->nodes) == sorted(*nodes))
+      comment = slurm::split_admin_comment(record.admin_comment).mark;
   }
   slurm_free_job_info_msg(found);
   return comment;

@@ -33,7 +33,8 @@ ExitCode exit_code_of_item(const Json& item, const std::string& server) {
 
 }  // namespace
 
-void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key) {
+void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key, const Json& gang) {
+  if (!gang.is_null() && jobs.size() > kBatch) fail_usage("a gang has at most " + std::to_string(kBatch) + " jobs");
   const std::string first = key.empty() ? fresh_key() : key;
   Output& output = session.output;
   Json answers = Json::array();
@@ -45,7 +46,9 @@ void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std
       items.push_back(jobs[i].body);
       items.back()["key"] = first + "-" + std::to_string(i);
     }
-    const Json answer = session.service().post(Target("/v1/jobs/batch"), Json{{"items", std::move(items)}});
+    Json body{{"items", std::move(items)}};
+    if (!gang.is_null()) body["gang"] = gang;
+    const Json answer = session.service().post(Target("/v1/jobs/batch"), body);
     std::size_t at = from;
     for (const auto& item : list(answer, "items")) {
       const Json& job = field(item, "job");

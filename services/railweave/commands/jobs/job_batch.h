@@ -14,8 +14,8 @@ struct NamedJob {
   Json body;
 };
 
-// key: the jobs' keys begin with it; "": one that no other run has. Prints a line for each; the exit code is that of the
+// key: the jobs' keys begin with it; "": one that no other run has. gang: of the body; null: each job alone. Prints a line for each; the exit code is that of the
 // first that was refused.
-void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key);
+void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key, const Json& gang);
 
 }  // namespace railweave::cli

@@ -2,16 +2,19 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/jobs/job_commands.h"
+#include "services/railweave/commands/jobs/job_name.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/job.h"
 
 namespace railweave::cli {
 namespace {
 
-constexpr ResourceKind kChangedJob{"/v1/jobs", "job", "JOB", "Its id", print_job};
+constexpr ResourceKind kChangedJob{"/v1/jobs", "job", "JOB", kJobMeaning, print_job};
 
 Json change_job(Session& session, const std::string& id, const Json& body) {
-  return session.service().send(json_request(api::Method::patch, Target(kChangedJob.path).segment(id), body)).body;
+  return session.service()
+      .send(json_request(api::Method::patch, Target(kChangedJob.path).segment(job_id_of(session, id)), body))
+      .body;
 }
 
 void hold_job(Session& session, const std::string& id, bool hold, const std::string& reason) {
@@ -67,7 +70,7 @@ void add_change_command(CLI::App& jobs, Session& session) {
   CLI::App& command = add_command(jobs, "change", "Change a job; one that runs in its durations only",
                                   {"railweave jobs change job-000003 --priority high",
                                    "railweave jobs change job-000003 --not-before none --exclude dgx-017"});
-  command.add_option("JOB", options->id, "Its id")->required();
+  command.add_option("JOB", options->id, kJobMeaning)->required();
   command.add_option("--priority", options->priority, "Priority class")->type_name("NAME");
   command.add_option("--not-before", options->not_before, "Start no earlier than this (RFC 3339); none: at any time")
       ->type_name("TIME");
@@ -96,14 +99,15 @@ void add_move_command(CLI::App& jobs, Session& session) {
   CLI::App& command = add_command(
       jobs, "move", "Put a job that waits next to another of its tenant and priority",
       {"railweave jobs move job-000012 --before job-000007", "railweave jobs move job-000007 --after job-000012"});
-  command.add_option("JOB", options->id, "Its id")->required();
+  command.add_option("JOB", options->id, kJobMeaning)->required();
   CLI::Option* before = command.add_option("--before", options->before, "Directly before this job")->type_name("JOB");
   command.add_option("--after", options->after, "Directly after this job")->type_name("JOB")->excludes(before);
   command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
   on_run(command, session, [&session, options] {
     if (options->before.empty() && options->after.empty()) fail_usage("say where to: --before or --after another job");
     Json body = Json::object();
-    body[options->before.empty() ? "after" : "before"] = options->before.empty() ? options->after : options->before;
+    const bool after = options->before.empty();
+    body[after ? "after" : "before"] = job_id_of(session, after ? options->after : options->before);
     if (!options->reason.empty()) body["reason"] = options->reason;
     print_resource(session, kChangedJob, change_job(session, options->id, body));
   });

@@ -2,12 +2,13 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/jobs/job_commands.h"
+#include "services/railweave/commands/jobs/job_name.h"
 #include "services/railweave/views/job.h"
 
 namespace railweave::cli {
 namespace {
 
-constexpr ResourceKind kLaunchedJob{"/v1/jobs", "job", "JOB", "Its id", print_job};
+constexpr ResourceKind kLaunchedJob{"/v1/jobs", "job", "JOB", kJobMeaning, print_job};
 
 std::string stand(const Json& job) {
   const std::string phase = text_of(job, "phase");
@@ -15,7 +16,7 @@ std::string stand(const Json& job) {
 }
 
 void say(Session& session, const std::string& id, const char* what, const Json& body) {
-  const Json job = session.service().post(Target(kLaunchedJob.path).segment(id).path(what), body);
+  const Json job = session.service().post(Target(kLaunchedJob.path).segment(job_id_of(session, id)).path(what), body);
   Output& output = session.output;
   if (output.is_document()) return output.document(job);
   Sheet sheet;

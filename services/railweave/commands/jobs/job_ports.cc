@@ -2,6 +2,7 @@
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/jobs/job_commands.h"
+#include "services/railweave/commands/jobs/job_name.h"
 #include "services/railweave/terminal/table.h"
 
 namespace railweave::cli {
@@ -35,8 +36,8 @@ void add_job_ports_command(CLI::App& jobs, Session& session) {
   auto id = std::make_shared<std::string>();
   CLI::App& command = add_command(jobs, "ports", "Show which ports of a job do not have its class and keys yet",
                                   {"railweave jobs ports job-000123", "railweave jobs ports job-000123 -o json"});
-  command.add_option("JOB", *id, "Its id")->required();
-  on_run(command, session, [&session, id] { print_ports(session, *id); });
+  command.add_option("JOB", *id, kJobMeaning)->required();
+  on_run(command, session, [&session, id] { print_ports(session, job_id_of(session, *id)); });
 }
 
 }  // namespace railweave::cli

@@ -3,6 +3,7 @@
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_commands.h"
+#include "services/railweave/commands/jobs/job_name.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/job.h"
 #include "services/railweave/views/placement.h"
@@ -65,7 +66,7 @@ void repair(Session& session, const RepairOptions& options) {
   if (options.guarantee) body["guarantee"] = true;
   if (!options.reason.empty()) body["reason"] = options.reason;
   Target target("/v1/jobs");
-  target.segment(options.id).path("/repair");
+  target.segment(job_id_of(session, options.id)).path("/repair");
   if (options.dry_run) target.query("dryRun", "true");
   const Json answer = session.service().post(target, body);
   if (options.dry_run) return print_plan(session.output, answer);
@@ -91,7 +92,7 @@ void add_job_repair_commands(CLI::App& jobs, Session& session) {
   CLI::App& repair_command = add_command(jobs, "repair", "Move a job's ranks away from lost nodes, GPUs and links",
                                          {"railweave jobs repair job-000123 --dry-run",
                                           "railweave jobs repair job-000123 --gpu dgx-017:3 --reason 'Xid 79'"});
-  repair_command.add_option("JOB", options->id, "Its id")->required();
+  repair_command.add_option("JOB", options->id, kJobMeaning)->required();
   const auto repeated = [&](const char* name, std::vector<std::string>& into, const char* type, const char* about) {
     repair_command.add_option(name, into, about)->type_name(type)->allow_extra_args(false);
   };
@@ -110,11 +111,12 @@ void add_job_repair_commands(CLI::App& jobs, Session& session) {
   CLI::App& checkpoint_command =
       add_command(jobs, "checkpoint", "Report that a job has saved its state, so that eviction loses less",
                   {"railweave jobs checkpoint job-000123"});
-  checkpoint_command.add_option("JOB", checkpoint_options->id, "Its id")->required();
+  checkpoint_command.add_option("JOB", checkpoint_options->id, kJobMeaning)->required();
   checkpoint_command.add_option("--at", checkpoint_options->at, "Time of the checkpoint (RFC 3339); now by default")
       ->type_name("TIME");
-  on_run(checkpoint_command, session,
-         [&session, checkpoint_options] { checkpoint(session, checkpoint_options->id, checkpoint_options->at); });
+  on_run(checkpoint_command, session, [&session, checkpoint_options] {
+    checkpoint(session, job_id_of(session, checkpoint_options->id), checkpoint_options->at);
+  });
 }
 
 }  // namespace railweave::cli

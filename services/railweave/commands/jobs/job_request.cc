@@ -24,21 +24,6 @@ std::string group_name(const std::string& text) {
   fail_usage("there is no group of ranks '" + text + "'", std::string("the groups are ") + kGroups);
 }
 
-// "leaf-group" -> "leafGroup".
-std::string level_name(const std::string& text) {
-  std::string name;
-  bool capital = false;
-  for (const char c : text) {
-    if (c == '-') {
-      capital = true;
-      continue;
-    }
-    name += capital && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    capital = false;
-  }
-  return name;
-}
-
 std::pair<std::string, std::string> split(const std::string& text, const char* option, const char* form) {
   const auto equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
@@ -81,6 +66,34 @@ Json read_object(const std::string& given, const char* option) {
     begin = end + 1;
   }
   return object;
+}
+
+// "tp=4,dp=32", where factors that are left out are those of the job.
+Json shape_named(const std::string& text, const Json& parallelism) {
+  Json shape = parallelism;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto [key, value] = split(text.substr(begin, end - begin), "--shape", "FACTOR=N,FACTOR=N");
+    std::string name = key;
+    for (const auto& [abbreviation, factor] :
+         {std::pair("tp", "tensor"), std::pair("pp", "pipeline"), std::pair("dp", "data"), std::pair("cp", "context"),
+          std::pair("ep", "expert")}) {
+      if (key == abbreviation) name = factor;
+    }
+    shape[name] = value_named(value);
+    begin = end + 1;
+  }
+  return shape;
+}
+
+void put_shapes(Json& body, const JobOptions& options) {
+  if (!options.shapes.empty()) body["shapes"] = Json::array();
+  const Json none = Json::object();
+  const Json& own = body.contains("parallelism") ? body["parallelism"] : none;
+  std::vector<Json> shapes;
+  for (const auto& text : options.shapes) shapes.push_back(shape_named(text, own));
+  for (Json& shape : shapes) body["shapes"].push_back(std::move(shape));
+  if (options.data_at_least) body["dataAtLeast"] = *options.data_at_least;
 }
 
 void put_model_and_traffic(Json& body, const JobOptions& options) {
@@ -192,6 +205,20 @@ void add_placement_options(CLI::App& command, PlacementOptions& options) {
 
 }  // namespace
 
+std::string level_name(const std::string& text) {
+  std::string name;
+  bool capital = false;
+  for (const char c : text) {
+    if (c == '-') {
+      capital = true;
+      continue;
+    }
+    name += capital && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    capital = false;
+  }
+  return name;
+}
+
 void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning) {
   const auto number = [&](const char* name, std::optional<std::uint64_t>& into, const char* description) {
     return add_number_option(command, name, into, description);
@@ -203,6 +230,14 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
   number("--ep", options.expert, "Expert parallelism, a factor of the number of ranks");
   command.add_flag("--experts-over-data", options.experts_over_data,
                    "Count --ep inside --dp, as Megatron does: experts are spread over data-parallel ranks");
+  command
+      .add_option(
+          "--shape", options.shapes,
+          "Another shape that it may run in, such as tp=4,dp=32: it takes the one that is best of those that fit; "
+          "repeatable")
+      ->type_name("FACTOR=N,FACTOR=N")
+      ->allow_extra_args(false);
+  number("--dp-at-least", options.data_at_least, "Fewer replicas than --dp, down to this many, where more do not fit");
   number("--gpus", options.gpus, "Number of GPUs, instead of the factors above");
   command.add_option("--tenant", options.tenant, "Tenant of the job")->type_name("NAME");
   command.add_option("--name", options.name, "Name of the job")->type_name("NAME");
@@ -238,9 +273,10 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
 bool names_job(const JobOptions& options) {
   const PlacementOptions& p = options.placement;
   const bool numbers = options.tensor || options.pipeline || options.data || options.context || options.expert ||
-                       options.gpus || options.gpus_per_node || options.experts_over_data || p.spares_per_domain;
-  const bool lists = !p.require.empty() || !p.prefer.empty() || !p.only.empty() || !p.exclude.empty() ||
-                     !p.select.empty() || !p.slices.empty();
+                       options.gpus || options.gpus_per_node || options.experts_over_data || options.data_at_least ||
+                       p.spares_per_domain;
+  const bool lists = !options.shapes.empty() || !p.require.empty() || !p.prefer.empty() || !p.only.empty() ||
+                     !p.exclude.empty() || !p.select.empty() || !p.slices.empty();
   const bool texts = !options.file.empty() || !options.tenant.empty() || !options.name.empty() ||
                      !options.priority.empty() || !options.duration.empty() || !options.min_runtime.empty() ||
                      !options.model.empty() || !options.traffic.empty() || !options.bandwidth.empty() ||
@@ -278,6 +314,7 @@ Json job_request(const JobOptions& options) {
         std::pair("minRuntime", &options.min_runtime)}) {
     if (!value->empty()) body[name] = *value;
   }
+  put_shapes(body, options);
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
   put_placement(body, options.placement);
   put_model_and_traffic(body, options);

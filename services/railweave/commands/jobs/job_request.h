@@ -29,6 +29,8 @@ struct JobOptions {
   std::string file;  // a body to start from; the other options override its fields
   std::optional<std::uint64_t> tensor, pipeline, data, context, expert, gpus, gpus_per_node;
   bool experts_over_data = false;
+  std::vector<std::string> shapes;  // "tp=4,dp=32"
+  std::optional<std::uint64_t> data_at_least;
   std::string tenant, name, priority, duration, min_runtime;
   PlacementOptions placement;
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
@@ -40,6 +42,9 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
 
 // Whether any option says something of a job.
 bool names_job(const JobOptions& options);
+
+// "leaf-group" -> "leafGroup".
+std::string level_name(const std::string& text);
 
 // Throws CommandFailure: ExitCode::usage for options that contradict each other, else the error of the file.
 Json job_request(const JobOptions& options);

@@ -1,4 +1,7 @@
 // railweave jobs submit.
+#include <algorithm>
+#include <utility>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_batch.h"
 #include "services/railweave/commands/jobs/job_commands.h"
@@ -17,8 +20,36 @@ struct SubmitOptions {
   bool ranks = false, queue = false;
   std::vector<std::string> files;
   std::string not_before;
+  bool gang = false;
+  std::vector<std::string> together, apart;  // "prefill,decode=rack"
   RankOptions shown;
 };
+
+// "prefill,decode=rack" -> {"roles": ["prefill", "decode"], "level": "rack"}.
+void put_rules(Json& gang, const std::vector<std::string>& rules, const char* option, const char* member) {
+  for (const std::string& rule : rules) {
+    const auto equals = rule.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      fail_usage(std::string(option) + " takes ROLE,ROLE=LEVEL, not '" + rule + "'");
+    }
+    Json roles = Json::array();
+    for (std::size_t begin = 0; begin <= equals;) {
+      const std::size_t end = std::min(rule.find(',', begin), equals);
+      roles.push_back(rule.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    gang[member].push_back({{"roles", std::move(roles)}, {"level", level_name(rule.substr(equals + 1))}});
+  }
+}
+
+// Null: the jobs have nothing to do with each other.
+Json gang_of(const SubmitOptions& options) {
+  if (!options.gang && options.together.empty() && options.apart.empty()) return nullptr;
+  Json gang = Json::object();
+  put_rules(gang, options.together, "--together", "together");
+  put_rules(gang, options.apart, "--apart", "apart");
+  return gang;
+}
 
 // The service reports "not now" and "never" as problems that carry an outcome: an answer, not a failure.
 void print_refusal(Session& session, const Answer& answer) {
@@ -47,7 +78,7 @@ void submit_files(Session& session, const SubmitOptions& options) {
     job.file = file;
     jobs.push_back({file, submission(options, job)});
   }
-  submit_batch(session, jobs, options.idempotency_key);
+  submit_batch(session, jobs, options.idempotency_key, gang_of(options));
 }
 
 void submit(Session& session, const SubmitOptions& options) {
@@ -71,11 +102,12 @@ void submit(Session& session, const SubmitOptions& options) {
   const std::uint64_t count = count_of(field(job, "ranks"), "count");
   const std::uint64_t wanted = ranks_shown(output, count, options.shown);
   output.flush();  // the job exists even if fetching its ranks fails
-  session.service().each_item(
+  const auto end = session.service().each_item(
       Target("/v1/jobs").segment(id).path("/ranks"), wanted == count ? 0 : wanted,
       [&](const Json& rank) { ranks.push_back(rank); }, [&] { ranks.clear(); });
   output.text("\n");
   print_ranks(output, ranks, count, field(field(job, "spec"), "parallelism"), options.shown);
+  note_outside(output, field(end.beside, "outside"));
 }
 
 }  // namespace
@@ -86,7 +118,8 @@ void add_job_submit_command(CLI::App& jobs, Session& session) {
       jobs, "submit", "Place a job, or queue it",
       {"railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3",
        "railweave jobs submit -f job.json --idempotency-key $(uuidgen)", "railweave jobs submit -f job.json --ranks",
-       "railweave jobs submit -f job.json --queue", "railweave jobs submit sweep/*.json --queue"});
+       "railweave jobs submit -f job.json --queue", "railweave jobs submit sweep/*.json --queue",
+       "railweave jobs submit prefill.json decode.json --gang --together prefill,decode=rack"});
   command.add_option("FILE", options->files, "Jobs in JSON or YAML, as of -f; several are submitted at once");
   add_job_options(command, options->job);
   command
@@ -96,11 +129,20 @@ void add_job_submit_command(CLI::App& jobs, Session& session) {
   command.add_flag("--queue", options->queue, "Queue the job if it cannot start now");
   command.add_option("--not-before", options->not_before, "Queue the job and start it no earlier than this (RFC 3339)")
       ->type_name("TIME");
+  command.add_flag("--gang", options->gang, "The jobs are roles of one gang: all of them start, or none");
+  const auto rules = [&](const char* name, std::vector<std::string>& into, const char* description) {
+    command.add_option(name, into, description)->type_name("ROLE,ROLE=LEVEL")->allow_extra_args(false);
+  };
+  rules("--together", options->together,
+        "Roles of the gang, by the jobs' names, that share a group of the level; repeatable");
+  rules("--apart", options->apart, "Roles of the gang that are in different groups of the level; repeatable");
   command.add_flag("--ranks", options->ranks, "Print where each rank runs");
   add_rank_options(command, options->shown);
   on_run(command, session, [&session, options] {
     if (!options->files.empty() && !options->job.file.empty()) fail_usage("files are named with -f and without it");
-    if (options->files.size() > 1) return submit_files(session, *options);
+    const bool gang = !gang_of(*options).is_null();
+    if (gang && options->files.empty()) fail_usage("a gang is several files", "one for each role");
+    if (options->files.size() > 1 || gang) return submit_files(session, *options);
     if (!options->files.empty()) options->job.file = options->files.front();
     submit(session, *options);
   });

@@ -1,6 +1,7 @@
 // railweave jobs list|show|ranks|cancel|complete; submit is in job_submit.cc, the other changes in job_adopt.cc, job_change.cc, job_repair.cc.
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/jobs/job_commands.h"
+#include "services/railweave/commands/jobs/job_name.h"
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/job.h"
 #include "services/railweave/views/placement.h"
@@ -17,13 +18,14 @@ ListView jobs_view() {
            number_column("GPUS", "gpus"),
            number_column("NODES", "nodes"),
            {"FITS IN", [](const Json& job) { return Cell(level_text(text_of(job, "level"))); }},
-           time_column("SUBMITTED", "submittedAt"),
+           spare_time_column("SUBMITTED", "submittedAt"),
+           age_column("submittedAt"),
            time_column("ENDED", "endedAt", true),
            text_column("PRIORITY", "priority", true)},
           "no jobs"};
 }
 
-constexpr ResourceKind kJob{"/v1/jobs", "job", "JOB", "Its id", print_job};
+constexpr ResourceKind kJob{"/v1/jobs", "job", "JOB", kJobMeaning, print_job, nullptr, job_id_of};
 
 void print_all_ranks(Session& session, const std::string& id, const RankOptions& options) {
   Output& output = session.output;
@@ -35,9 +37,13 @@ void print_all_ranks(Session& session, const std::string& id, const RankOptions&
       Target("/v1/jobs").segment(id).path("/ranks"), wanted == count ? 0 : wanted,
       [&](const Json& rank) { ranks.push_back(rank); }, [&] { ranks.clear(); });
   if (output.is_document()) {
-    return output.document(Json{{"items", std::move(ranks)}, {"nextCursor", end.next_cursor}, {"seq", end.seq}});
+    return output.document(Json{{"items", std::move(ranks)},
+                                {"outside", field(end.beside, "outside")},
+                                {"nextCursor", end.next_cursor},
+                                {"seq", end.seq}});
   }
   print_ranks(output, ranks, count, field(field(job, "spec"), "parallelism"), options);
+  note_outside(output, field(end.beside, "outside"));
 }
 
 void print_rank_text(Session& session, const std::string& id, const std::string& format, bool with_script) {
@@ -75,16 +81,33 @@ struct EndOptions {
   std::string reason;
 };
 
+// What it holds and what ending it frees.
+void show_what_would_end(Session& session, const std::string& id, bool cancel) {
+  const Json job = session.service().get(Target("/v1/jobs").segment(id));
+  if (session.output.is_document()) return session.output.document(job);
+  const bool holds = text_of(job, "state") == "placed";
+  Sheet sheet;
+  sheet.add(printable(id), text_of(job, "name") + " of " + text_of(job, "tenant") + ", " + text_of(job, "state"));
+  sheet.add("Would free", holds ? text_of(job, "gpus") + " GPUs on " + text_of(job, "nodes") + " nodes" : "nothing");
+  session.output.text(sheet.text(session.output.terminal()));
+  note_dry_run(session, id + (cancel ? " would be cancelled" : " would be completed"));
+}
+
 void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
   auto options = std::make_shared<EndOptions>();
   CLI::App& command = cancel ? add_command(jobs, "cancel", "Cancel a job and free its GPUs",
-                                           {"railweave jobs cancel job-000003 --reason 'wrong branch'"})
+                                           {"railweave jobs cancel job-000003 --reason 'wrong branch'",
+                                            "railweave jobs cancel llama-70b --dry-run"})
                              : add_command(jobs, "complete", "Report that a job has ended by itself",
                                            {"railweave jobs complete job-000003"});
   auto names = add_names(command, kJob);
   command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
-  on_run(command, session, [&session, options, names, cancel] {
-    for_each_name(session, *names, [&](const std::string& id) { end_job(session, id, cancel, options->reason); });
+  auto dry_run = add_dry_run(command, "Only show which job would end, and what that would free");
+  on_run(command, session, [&session, options, names, cancel, dry_run] {
+    for_each_name(session, *names, [&](const std::string& name) {
+      const std::string id = job_id_of(session, name);
+      *dry_run ? show_what_would_end(session, id, cancel) : end_job(session, id, cancel, options->reason);
+    });
   });
 }
 
@@ -112,8 +135,9 @@ void add_ranks_command(CLI::App& jobs, Session& session) {
                 "The program runs under the file of --format script, which gives each rank its GPU")
       ->needs("--format");
   on_run(command, session, [&session, options] {
-    if (options->format.empty()) return print_all_ranks(session, options->id, options->shown);
-    print_rank_text(session, options->id, options->format, options->with_script);
+    const std::string id = job_id_of(session, options->id);
+    if (options->format.empty()) return print_all_ranks(session, id, options->shown);
+    print_rank_text(session, id, options->format, options->with_script);
   });
 }
 
@@ -138,9 +162,10 @@ void add_job_commands(CLI::App& root, Session& session) {
                      {"--state", "state", "queued|placed|completed|cancelled|lost", "Only jobs in this state"},
                      {"--name", "name", "NAME", "Only jobs of this name"}}});
   add_show_command(jobs, session, kJob, "Show a job: its placement, prediction and history",
-                   {"railweave jobs show job-000001"});
+                   {"railweave jobs show job-000001", "railweave jobs show llama-70b"});
   add_ranks_command(jobs, session);
   add_job_ports_command(jobs, session);
+  add_job_traffic_command(jobs, session);
   add_end_command(jobs, session, true);
   add_end_command(jobs, session, false);
 }

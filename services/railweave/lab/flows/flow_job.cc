@@ -62,7 +62,7 @@ std::vector<FlowJob> place_jobs(const std::vector<JobRequestEntry>& requests, co
     const scheduler::PlacementResult placed = placer.place(request.spec);
     job.outcome = api::to_string(placed.outcome);
     if (placed.outcome != scheduler::Outcome::placed) {
-      job.reason = placed.explanation.message;
+      job.reason = placed.explanation.whole().whole_text();
     } else {
       const auto& gpus = placed.placement.gpu_of_rank;
       (void)scheduler::take(allocations, t, gpus);
@@ -112,7 +112,7 @@ void admit_jobs(std::vector<FlowJob>& jobs, const fabric::QosClasses& classes, f
       if (job.most_mbps == 0) job.most_mbps = job.guaranteed_mbps;
     } else {
       const Error& reason = std::get<scheduler::Rejected>(result).reason;
-      job.reason = reason.message;
+      job.reason = reason.whole().whole_text();
       job.qos_class = last_class(classes);
       job.most_mbps = 0;
     }

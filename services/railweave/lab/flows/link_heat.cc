@@ -99,7 +99,7 @@ std::string link_heat_text(const Topology& topology, fabric::DirectedLink link) 
 }
 
 std::string heat_svg(const Topology& topology, const std::vector<LinkHeat>& heats, const std::string& title) {
-  constexpr int kWidth = 1000, kLeft = 120, kRight = 20, kTop = 90, kGap = 26, kMostRows = 24;
+  constexpr int kWidth = 1000, kLeft = 120, kRight = 20, kTop = 90, kGap = 26, kMaxRows = 24;
   const auto order = [](const std::string& stage) {  // the inverse of stage_of()
     if (stage == "hosts up") return 0;
     if (stage == "hosts down") return 2 * kAcross;
@@ -114,9 +114,9 @@ std::string heat_svg(const Topology& topology, const std::vector<LinkHeat>& heat
   const int width = kWidth - kLeft - kRight;
   for (const auto& [place, links] : stages) {
     int cell = 14;  // as large as the rows allow
-    while (cell > 2 && static_cast<int>(links.size()) * cell * cell > width * cell * kMostRows / 2) --cell;
+    while (cell > 2 && static_cast<int>(links.size()) * cell * cell > width * cell * kMaxRows / 2) --cell;
     const std::size_t columns = static_cast<std::size_t>(width / cell);
-    const std::size_t together = links.size() / (columns * kMostRows) + 1;
+    const std::size_t together = links.size() / (columns * kMaxRows) + 1;
     double sum = 0;
     for (const LinkHeat* link : links) sum += link->heat();
     const LinkHeat& fullest = **std::ranges::max_element(links, {}, [](const LinkHeat* link) { return link->heat(); });

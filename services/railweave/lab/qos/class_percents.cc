@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace railweave::cli {
-namespace {
-
-constexpr std::size_t kMostLossless = 2;
-
-}  // namespace
 
 std::vector<unsigned> class_percents(const fabric::QosClasses& classes) {
   double all = 0;
@@ -29,16 +24,12 @@ std::vector<unsigned> class_percents(const fabric::QosClasses& classes) {
 }
 
 std::vector<std::size_t> lossless_classes(const fabric::QosClasses& classes, std::vector<std::string>& notes) {
-  std::vector<std::size_t> lossless;
+  auto lossless = fabric::lossless_on_ethernet(classes);
   for (std::size_t c = 0; c < classes.size(); ++c) {
-    if (classes[c].lossless && classes[c].dscp != kCongestionDscp) lossless.push_back(c);
-  }
-  std::ranges::stable_sort(lossless, std::ranges::greater{}, [&](std::size_t c) { return classes[c].share_permille; });
-  for (std::size_t i = kMostLossless; i < lossless.size(); ++i) {
-    notes.push_back("class " + classes[lossless[i]].name +
+    if (!classes[c].lossless || std::ranges::find(lossless, c) != lossless.end()) continue;
+    notes.push_back("class " + classes[c].name +
                     " is not lossless on Ethernet, where buffers hold only two such classes");
   }
-  lossless.resize(std::min(lossless.size(), kMostLossless));
   return lossless;
 }
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "fabric/qos/ethernet_plan.h"
 #include "fabric/qos/qos_class.h"
 
 namespace railweave::cli {
 
-inline constexpr std::uint8_t kCongestionDscp =
-    48;  // of congestion notifications (CNP), as adapters mark them by default
+using fabric::kCongestionDscp;
 
 // Whole percent that sum to 100, each at least 1, nearest to the shares.
 std::vector<unsigned> class_percents(const fabric::QosClasses& classes);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "scheduler/collective/traffic.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -136,6 +138,16 @@ scheduler::JobSpec trace_job_spec(std::uint32_t gpus, std::uint32_t domain_gpus)
   while (gpus % (tensor * 2) == 0 && tensor * 2 <= domain_gpus) tensor *= 2;
   spec.parallelism.tensor = tensor;
   spec.parallelism.data = gpus / tensor;
+  return spec;
+}
+
+scheduler::JobSpec heavy_job_spec(std::uint32_t gpus) {
+  scheduler::JobSpec spec;
+  spec.parallelism.data = gpus;
+  spec.model = scheduler::assumed_model(spec.parallelism);
+  spec.model->sharding = scheduler::Sharding::parameters;
+  spec.model->global_batch = gpus;
+  spec.model->overlap_data = 0;
   return spec;
 }
 

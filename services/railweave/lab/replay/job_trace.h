@@ -35,4 +35,8 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
 // data parallelism.
 scheduler::JobSpec trace_job_spec(std::uint32_t gpus, std::uint32_t domain_gpus);
 
+// A job that communicates much: data parallelism alone, with parameters sharded (FSDP), one micro-batch a step, and nothing
+// hidden behind computation.
+scheduler::JobSpec heavy_job_spec(std::uint32_t gpus);
+
 }  // namespace railweave::cli

@@ -1,3 +1,4 @@
+#include <map>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -17,6 +18,7 @@ class RailweaveQueue : public ReplayQueue {
     policy_.fair_share = options.fair_share;
     policy_.starvation_bound_us = options.starvation_s > 0 ? options.starvation_s * 1'000'000 : INT64_MAX / 4;
     policy_.reserved_jobs = 32;
+    if (options.policy != kWaitingPolicy) policy_.place_wait.most_us = 0;
     used_ = FairShare(policy_.half_life_us);
   }
 
@@ -24,7 +26,14 @@ class RailweaveQueue : public ReplayQueue {
                                   const std::vector<JobIndex>& running) override {
     queued_.clear();
     running_.clear();
-    for (const JobIndex job : waiting) queued_.push_back({job + 1U, &jobs[job].spec, jobs[job].submitted_us, 0});
+    for (const JobIndex job : waiting) {
+      QueuedJob queued{.id = job + 1U, .spec = &jobs[job].spec, .submitted_us = jobs[job].submitted_us};
+      if (const auto until = place_until_us_.find(queued.id); until != place_until_us_.end()) {
+        queued.place_until_us = until->second;
+      }
+      if (const auto kept = kept_.find(queued.id); kept != kept_.end()) queued.kept = kept->second;
+      queued_.push_back(queued);
+    }
     for (const JobIndex job : running) {
       running_.push_back({job + 1U, &jobs[job].spec, jobs[job].started_us, 0, jobs[job].gpus});
     }
@@ -34,6 +43,11 @@ class RailweaveQueue : public ReplayQueue {
                                                    .used = &used_,
                                                    .now_us = now_us,
                                                    .explain = false});
+    kept_.clear();
+    for (auto& kept : result.kept) {
+      place_until_us_[kept.job] = kept.until_us;
+      kept_[kept.job] = std::move(kept.gpus);
+    }
     std::vector<ReplayStart> starts;
     for (auto& start : result.starts) {
       auto gpus = start.placement.held_gpus();
@@ -41,6 +55,15 @@ class RailweaveQueue : public ReplayQueue {
       starts.push_back({static_cast<JobIndex>(start.job - 1), std::move(gpus)});
     }
     return starts;
+  }
+
+  [[nodiscard]] std::int64_t wake_us() const override {
+    std::int64_t wake_us = 0;
+    for (const auto& [job, gpus] : kept_) {
+      const std::int64_t until_us = place_until_us_.at(job);
+      if (wake_us == 0 || until_us < wake_us) wake_us = until_us;
+    }
+    return wake_us;
   }
 
   void ended(const ReplayJob& job) override {
@@ -54,6 +77,8 @@ class RailweaveQueue : public ReplayQueue {
   QueuePolicy policy_;
   FairShare used_;
   Allocations allocations_;
+  std::map<QueueJobId, std::int64_t> place_until_us_;
+  std::map<QueueJobId, std::vector<fabric::GpuId>> kept_;  // by jobs that wait for a better place
   std::vector<QueuedJob> queued_;
   std::vector<RunningJob> running_;
 };

@@ -1,6 +1,7 @@
 #include "services/railweave/lab/replay/replay.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <queue>
@@ -19,6 +20,7 @@ using namespace scheduler;
 using fabric::LevelKind;
 
 constexpr std::int64_t kContentionEveryUs = 3'600'000'000;
+constexpr double kUs = 1e-6;
 constexpr double kShortJobS = 600;  // shorter jobs count as this long, so that their slowdowns are meaningful
 
 double at_share(const std::vector<double>& sorted, double share) {
@@ -92,7 +94,8 @@ class Replay {
         hierarchy_(fabric->hierarchy()),
         tree_(fabric->hierarchy_ptr()),
         allocations_(no_allocations(fabric->topology())),
-        slowdowns_(fabric) {
+        slowdowns_(fabric),
+        stretched_(fabric, options.stretch) {
     report_.policy = options.policy;
     report_.backfill = railweave::to_text(options.backfill);
     report_.total_gpus = hierarchy_.total_capacity();
@@ -104,7 +107,7 @@ class Replay {
     if (domain_level_ == Hierarchy::kNoLevel) domain_level_ = hierarchy_.host_level();
     const auto domain_gpus = std::max(1U, hierarchy_.max_capacity(0));
     for (const TraceJob& job : trace.jobs) {
-      ReplayJob made{.spec = trace_job_spec(job.gpus, domain_gpus)};
+      ReplayJob made{.spec = options.heavy ? heavy_job_spec(job.gpus) : trace_job_spec(job.gpus, domain_gpus)};
       made.spec.tenant = trace.tenants[job.tenant];
       made.spec.expected_duration_s =
           std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(job.runs_s) * options.estimate_factor),
@@ -113,7 +116,8 @@ class Replay {
       made.runs_us = job.runs_s * 1'000'000;
       jobs_.push_back(std::move(made));
     }
-    queue_ = options.policy == "railweave" ? make_railweave_queue(fabric, options) : make_peer_queue(fabric, options);
+    queue_ = options.policy == "railweave" || options.policy == kWaitingPolicy ? make_railweave_queue(fabric, options)
+                                                                               : make_peer_queue(fabric, options);
   }
 
   ReplayReport run(const std::function<void(std::uint64_t)>& progress);
@@ -137,15 +141,19 @@ class Replay {
   Allocations allocations_;
   std::size_t next_ = 0;  // to arrive
   std::vector<JobIndex> waiting_, running_;
-  std::map<std::uint32_t, std::uint64_t> waiting_sizes_;
   using End = std::pair<std::int64_t, JobIndex>;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::uint64_t used_ = 0, ended_ = 0;
   std::int64_t last_us_ = 0;
-  double busy_gpu_s_ = 0, stranded_gpu_s_ = 0;
+  struct Runs {
+    double busy_gpu_s = 0, stranded_gpu_s = 0;
+    double completion_s = 0, stretched_gpu_s = 0, traced_gpu_s = 0;
+  };
+  Runs runs_;
   std::vector<double> waits_;
   std::vector<JobIndex> done_;
   SlowdownSamples slowdowns_;
+  StretchedRuns stretched_;
   ReplayReport report_;
 };
 
@@ -157,7 +165,6 @@ void Replay::arrive(std::int64_t now_us) {
       continue;
     }
     waiting_.push_back(static_cast<JobIndex>(next_));
-    ++waiting_sizes_[static_cast<std::uint32_t>(gpus)];
   }
   report_.peak_queue = std::max<std::uint64_t>(report_.peak_queue, waiting_.size());
 }
@@ -184,12 +191,15 @@ void Replay::start(ReplayStart start, std::int64_t now_us) {
                   "a job starts whole, once");
   RAILWEAVE_CHECK(take(allocations_, fabric_->topology(), start.gpus), "a start takes free GPUs");
   job.started_us = now_us;
+  const double factor = stretched_.factor(job.spec, start.gpus);
+  runs_.stretched_gpu_s += factor * static_cast<double>(job.runs_us) * kUs * static_cast<double>(start.gpus.size());
+  runs_.traced_gpu_s += static_cast<double>(job.runs_us) * kUs * static_cast<double>(start.gpus.size());
+  job.runs_us = std::llround(factor * static_cast<double>(job.runs_us));
+  runs_.completion_s += static_cast<double>(now_us + job.runs_us - job.submitted_us) * kUs;
   job.gpus = std::move(start.gpus);
   used_ += job.gpus.size();
   running_.push_back(start.job);
   ends_.emplace(now_us + job.runs_us, start.job);
-  const auto size = waiting_sizes_.find(static_cast<std::uint32_t>(job.gpus.size()));
-  if (--size->second == 0) waiting_sizes_.erase(size);
   waits_.push_back(static_cast<double>(now_us - job.submitted_us) * 1e-6);
   done_.push_back(start.job);
   count_spans(job);
@@ -219,14 +229,11 @@ void Replay::count_spans(const ReplayJob& job) {
 std::uint64_t Replay::stranded_now() {
   if (waiting_.empty()) return 0;
   tree_.sync(allocations_);
-  std::vector<JobSpec> specs;
-  specs.reserve(waiting_sizes_.size());
-  std::vector<const JobSpec*> pointers;
-  for (const auto& [gpus, count] : waiting_sizes_) {
-    specs.push_back(trace_job_spec(gpus, std::max(1U, hierarchy_.max_capacity(0))));
-    pointers.push_back(&specs.back());
-  }
-  return find_stranded(*fabric_, tree_, pointers).stranded;
+  std::map<std::uint64_t, const JobSpec*> by_size;
+  for (const JobIndex job : waiting_) by_size.emplace(rank_count(jobs_[job].spec.parallelism), &jobs_[job].spec);
+  std::vector<const JobSpec*> specs;
+  for (const auto& [gpus, spec] : by_size) specs.push_back(spec);
+  return find_stranded(*fabric_, tree_, specs).stranded;
 }
 
 void Replay::measure(std::int64_t now_us) {
@@ -235,6 +242,8 @@ void Replay::measure(std::int64_t now_us) {
 
 void Replay::summarise() {
   report_.jobs = done_.size();
+  if (!done_.empty()) report_.mean_completion_s = runs_.completion_s / static_cast<double>(done_.size());
+  if (runs_.traced_gpu_s > 0) report_.mean_stretch = runs_.stretched_gpu_s / runs_.traced_gpu_s;
   std::vector<double> sorted = waits_;
   std::ranges::sort(sorted);
   report_.waits.mean_s = mean(sorted);
@@ -243,9 +252,9 @@ void Replay::summarise() {
   report_.waits.p99_s = at_share(sorted, 0.99);
   report_.waits.most_s = sorted.empty() ? 0 : sorted.back();
   report_.makespan_s = last_us_ / 1'000'000;
-  report_.stranded_gpu_h = stranded_gpu_s_ / 3600;
+  report_.stranded_gpu_h = runs_.stranded_gpu_s / 3600;
   const double whole = static_cast<double>(report_.total_gpus) * static_cast<double>(report_.makespan_s);
-  report_.utilisation = whole > 0 ? busy_gpu_s_ / whole : 0;
+  report_.utilisation = whole > 0 ? runs_.busy_gpu_s / whole : 0;
 
   report_.slowdown = slowdowns_.report();
   summarise_tenants();
@@ -280,14 +289,15 @@ void Replay::summarise_tenants() {
 }
 
 ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
-  while (next_ < jobs_.size() || !ends_.empty()) {
-    std::int64_t now_us = INT64_MAX;
-    if (next_ < jobs_.size()) now_us = jobs_[next_].submitted_us;
+  std::int64_t wake_us = 0;  // of jobs that could start
+  while (next_ < jobs_.size() || !ends_.empty() || wake_us != 0) {
+    std::int64_t now_us = wake_us == 0 ? INT64_MAX : wake_us;
+    if (next_ < jobs_.size()) now_us = std::min(now_us, jobs_[next_].submitted_us);
     if (!ends_.empty()) now_us = std::min(now_us, ends_.top().first);
     if (!report_.samples.empty()) {
       const double passed_s = static_cast<double>(now_us - last_us_) * 1e-6;
-      busy_gpu_s_ += passed_s * static_cast<double>(used_);
-      stranded_gpu_s_ += passed_s * static_cast<double>(report_.samples.back().stranded);
+      runs_.busy_gpu_s += passed_s * static_cast<double>(used_);
+      runs_.stranded_gpu_s += passed_s * static_cast<double>(report_.samples.back().stranded);
     }
     last_us_ = now_us;
     end(now_us);
@@ -299,6 +309,7 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
       for (auto& one : starts) start(std::move(one), now_us);
       if (!starts.empty()) std::erase_if(waiting_, [&](JobIndex job) { return jobs_[job].started_us >= 0; });
     }
+    wake_us = waiting_.empty() ? 0 : queue_->wake_us();
     slowdowns_.sample(now_us, std::span(done_).subspan(done));
     measure(now_us);
     if (report_.samples.size() % 64 == 0) progress(ended_);

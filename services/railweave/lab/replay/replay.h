@@ -10,17 +10,22 @@
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/queue/policy/queue_policy.h"
 #include "services/railweave/lab/replay/job_trace.h"
+#include "services/railweave/lab/replay/stretch.h"
 
 namespace railweave::cli {
 
+// railweave, whose jobs wait for a better place as the default policy of the queue has them.
+inline constexpr std::string_view kWaitingPolicy = "railweave-waits";
 inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "best-fit", "tree", "railweave"};
 
 struct ReplayOptions {
-  std::string policy = "railweave";                                      // of kReplayPolicies
+  std::string policy = "railweave";                                      // of kReplayPolicies, or kWaitingPolicy
   scheduler::Backfill backfill = scheduler::Backfill::easy;              // conservative: railweave alone
   scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
   double estimate_factor = 1;
   std::int64_t starvation_s = 0;  // 0: no bound; railweave alone
+  Stretch stretch = Stretch::none;
+  bool heavy = false;  // jobs are heavy_job_spec(), not trace_job_spec()
 };
 
 struct ReplaySample {
@@ -59,6 +64,8 @@ struct ReplayReport {
     double mean_s = 0, p50_s = 0, p95_s = 0, p99_s = 0, most_s = 0;
   };
   Waits waits;
+  double mean_completion_s = 0;  // from its submission to its end
+  double mean_stretch = 1;       // of running times, weighted by GPUs
   std::int64_t makespan_s = 0;
   double utilisation = 0;  // of all GPUs, over the makespan
   ReplaySpread spread;

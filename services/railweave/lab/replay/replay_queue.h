@@ -32,6 +32,8 @@ class ReplayQueue {
   [[nodiscard]] virtual std::vector<ReplayStart> decide(std::int64_t now_us, const ReplayJobs& jobs,
                                                         const std::vector<JobIndex>& waiting,
                                                         const std::vector<JobIndex>& running) = 0;
+  // When it decides again without a change; 0: never.
+  [[nodiscard]] virtual std::int64_t wake_us() const { return 0; }
   virtual void ended(const ReplayJob& job) = 0;  // while job.gpus still holds its GPUs
 };
 

@@ -11,6 +11,9 @@ namespace railweave::cli {
 // What `lab generate` and `lab convert` print of the fabric that they wrote.
 Json fabric_report(const fabric::FabricSummary& summary);
 
+// With findings: what `fabric import -o FILE` prints.
+Json fabric_report(const fabric::FabricSummary& summary, const std::vector<fabric::Finding>& findings);
+
 // What `lab fabric` prints.
 Json fabric_report(const fabric::FabricSummary& summary, const std::vector<fabric::Finding>& findings, double read_ms);
 

@@ -1,0 +1,165 @@
+#include "services/railweave/assess/assess.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabric/formats/sources/source_kind.h"
+#include "fabric/topology/checks/checks.h"
+#include "services/railweave/assess/sections.h"
+#include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/command_line/file_output.h"
+#include "services/railweave/site/site_files.h"
+#include "services/railweave/site/site_options.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/output_file.h"
+#include "services/railweave/terminal/table.h"
+
+namespace railweave::cli {
+namespace {
+
+using fabric::SourceKind;
+
+constexpr std::size_t kNamesShown = 6;
+
+struct AssessOptions {
+  std::vector<std::string> files;
+  SiteOptions site;
+  std::string path, title = "Railweave: what this site could gain";
+  bool json = false;
+};
+
+const SiteFile* first_of(const std::vector<SiteFile>& files, SourceKind kind) {
+  const auto found = std::ranges::find_if(files, [&](const SiteFile& file) { return file.recognised.kind == kind; });
+  return found == files.end() ? nullptr : &*found;
+}
+
+std::string names_of(const std::vector<SiteFile>& files) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(files.size(), kNamesShown); ++i) names += (i == 0 ? "" : " ") + files[i].name;
+  return names + (files.size() > kNamesShown ? " ..." : "");
+}
+
+bool is_cabled(const fabric::Topology& topology, const std::vector<fabric::Finding>& findings) {
+  return !topology.switches().empty() &&
+         std::ranges::none_of(findings, [](const auto& finding) { return finding.code == "tiersWithoutCables"; });
+}
+
+// The dump names LIDs. Those of the fabric's own source count; a list of OpenSM's links tells others where the source has
+// none, and knows no LIDs beyond the first of a port.
+Result<fabric::ReadTables> tables_of(const fabric::RoutingScopePtr& scope, const SiteFile& tables,
+                                     const SiteFile* links) {
+  auto read = fabric::read_tables(scope, tables.text);
+  if (links == nullptr || (read && read->unknown_lids == 0)) return read;
+  auto listed = fabric::read_tables(scope, tables.text, links->text);
+  const bool more = listed && (!read || listed->entries > read->entries);
+  return more ? std::move(listed) : std::move(read);
+}
+
+void read_held_tables(const std::vector<SiteFile>& files, SiteView& site) {
+  const SiteFile* tables = first_of(files, SourceKind::opensm_tables);
+  if (tables == nullptr || !site.own) return;
+  const fabric::RoutingScopePtr& scope = site.own->routing.tables.scope_ptr();
+  auto read = tables_of(scope, *tables, first_of(files, SourceKind::opensm_links));
+  if (!read) {
+    Error error = std::move(read.error());
+    error.location = tables->name + (error.location.empty() ? "" : ", " + error.location);
+    throw CommandFailure(std::move(error));
+  }
+  site.held = std::move(*read);
+  site.held_lanes.planes.resize(scope->planes().size());
+  site.held_from = tables->name;
+}
+
+void read_jobs(const std::vector<SiteFile>& files, SiteView& site) {
+  for (const SiteFile& file : files) {
+    const SourceKind kind = file.recognised.kind;
+    if (kind == SourceKind::slurm_jobs) read_slurm_jobs(file, site.running);
+    if (kind == SourceKind::kubernetes_pods) read_pods(file, site.running);
+    if (kind == SourceKind::slurm_accounting) read_accounting(file, site.past);
+    site.jobs_given = site.jobs_given || kind == SourceKind::slurm_jobs || kind == SourceKind::kubernetes_pods;
+    site.past_given = site.past_given || kind == SourceKind::slurm_accounting;
+  }
+}
+
+SiteView view_of(const std::vector<SiteFile>& files, const AssessOptions& options) {
+  SiteView site;
+  site.topology = fabric_of(files, import_options(options.site));
+  site.locality = fabric::derive_locality(*site.topology);
+  site.findings = fabric::check_fabric(*site.topology);
+  site.sources = names_of(files);
+  if (is_cabled(*site.topology, site.findings)) site.own = route_fabric(site.topology, {});
+  read_held_tables(files, site);
+  read_jobs(files, site);
+  return site;
+}
+
+Report report_of(const SiteView& site, const std::vector<SiteFile>& files, const std::string& title) {
+  Report report;
+  report.title = title;
+  report.sources.titles = {"file", "read as", "because", "time"};
+  for (const SiteFile& file : files) {
+    report.sources.rows.push_back(
+        {file.name, std::string(fabric::description(file.recognised.kind)), file.recognised.why, file.read_at});
+  }
+  for (const auto section : {fabric_section, routes_section, jobs_section, past_section, headroom_section}) {
+    report.sections.push_back(section(site));
+  }
+  return report;
+}
+
+void print_advice(Output& output, const Report& report) {
+  Table table({{"SEVERITY", Align::left}, {"FINDING", Align::left}, {"WHAT IT COSTS", Align::left}});
+  for (const Advice* advice : all_advice(report)) {
+    table.add({advice->severity, advice->title, advice->cost.empty() ? "-" : advice->cost});
+  }
+  output.text(table.text(output.terminal()));
+}
+
+void run(Session& session, const AssessOptions& options) {
+  const std::vector<SiteFile> files = read_site_files(options.files);
+  refuse_unknown(files);
+  const SiteView site = view_of(files, options);
+  const Report report = report_of(site, files, options.title);
+  const bool json = options.json || session.output.is_document() || options.path.ends_with(".json");
+  const Json document = to_json(report);
+  if (!options.path.empty()) {
+    write_file_or_stdout(session.output, options.path, json ? json_text(document) : to_html(report));
+    if (options.path == "-") return;
+  } else if (json) {
+    if (session.output.is_document()) return session.output.document(document);
+    return session.output.text(json_text(document));
+  }
+  print_advice(session.output, report);
+  if (options.path.empty()) session.output.note("railweave: note: -o report.html writes the whole report");
+}
+
+}  // namespace
+
+void add_assess_command(CLI::App& root, Session& session) {
+  auto options = std::make_shared<AssessOptions>();
+  CLI::App& command = add_command(
+      root, "assess", "Report on a site from what it already has, offline: cabling, routes, jobs, the past month",
+      {"railweave assess dump.ibnetdiscover nodes.json -o report.html",
+       "railweave assess dump.ibnetdiscover opensm.fdbs opensm-subnet.lst squeue.json sacct.txt -o report.html",
+       "railweave assess nodes.json pods.json --json", "railweave assess dumps/ --gpus-per-node 8 -o report.html"});
+  command.group("Offline");
+  command
+      .add_option("SOURCE", options->files,
+                  "Files, or folders of them: dumps of cables and of forwarding tables, nodes, running jobs and the "
+                  "accounting of past ones, as the site's own tools write them")
+      ->type_name("SOURCE")
+      ->required();
+  add_site_options(command, options->site);
+  command.add_option("--title", options->title, "Title of the report")->type_name("TEXT")->capture_default_str();
+  command.add_flag("--json", options->json, "Write JSON instead of HTML");
+  command
+      .add_option("-O,--output-file", options->path,
+                  "Write the report to this file, as HTML or, where it is called *.json, as JSON; also -o FILE")
+      ->type_name("FILE");
+  take_file_as_output(command, options->path);
+  on_run(command, session, [&session, options] { run(session, *options); });
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fabric/base/plural.h"
+#include "services/railweave/assess/charts.h"
+#include "services/railweave/assess/job_places.h"
+#include "services/railweave/assess/sections.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 40, kPortsShown = 12, kMostPorts = 1000;
+
+std::string label_of(const PlacedJob& placed) {
+  return placed.job.id +
+         (placed.job.name.empty() || placed.job.id.ends_with(placed.job.name) ? "" : " " + placed.job.name);
+}
+
+// Hosts that a finding of cabling names.
+std::set<std::string> faulty_hosts(const SiteView& site) {
+  std::set<std::string> names;
+  for (const fabric::Finding& finding : site.findings) {
+    if (finding.code == "hostShortOfRail" || finding.code == "hostWithoutLinks") {
+      names.insert(finding.objects.begin(), finding.objects.end());
+    }
+  }
+  return names;
+}
+
+std::string squares(const SiteView& site, const std::vector<PlacedJob>& jobs) {
+  const fabric::Level* groups = site.locality.find(fabric::LevelKind::leaf_group);
+  if (groups == nullptr) groups = site.locality.find(fabric::LevelKind::cluster);
+  if (groups == nullptr) return {};
+  std::map<fabric::HostId, std::size_t> job_of_host;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    for (const fabric::HostId host : jobs[j].hosts) job_of_host.emplace(host, j);
+  }
+  const auto faulty = faulty_hosts(site);
+  std::vector<GroupRow> rows(groups->group_count);
+  for (std::uint32_t g = 0; g < groups->group_count; ++g) rows[g].name = groups->group_names[g];
+  for (const fabric::HostId host : site.topology->hosts()) {
+    if (site.topology->kind(host) != fabric::HostKind::compute) continue;
+    HostSquare square{.name = std::string(site.topology->name(host)), .job = {}};
+    square.faulty = faulty.contains(square.name);
+    if (const auto found = job_of_host.find(host); found != job_of_host.end()) {
+      square.job = label_of(jobs[found->second]);
+      square.colour = found->second;
+    }
+    rows[groups->group_of_host[host.index()]].hosts.push_back(std::move(square));
+  }
+  std::erase_if(rows, [](const GroupRow& row) { return row.hosts.empty(); });
+  return hosts_chart(rows);
+}
+
+Json job_json(const PlacedJob& placed) {
+  return {{"id", placed.job.id},
+          {"name", placed.job.name},
+          {"user", placed.job.user},
+          {"hosts", placed.hosts.size()},
+          {"unknownHosts", placed.unknown_hosts},
+          {"gpus", placed.job.gpus},
+          {"leafGroups", placed.groups_used},
+          {"fewestLeafGroups", placed.fewest_groups},
+          {"ringCrossings", placed.crossings},
+          {"fewestRingCrossings", placed.fewest_crossings},
+          {"orderKnown", placed.job.order_known}};
+}
+
+void add_job_advice(ReportSection& section, const std::vector<PlacedJob>& jobs) {
+  std::vector<std::string> straddling, disordered;
+  std::size_t gpus = 0;
+  for (const PlacedJob& placed : jobs) {
+    if (placed.straddles()) straddling.push_back(label_of(placed));
+    if (placed.straddles()) gpus += placed.job.gpus;
+    if (placed.out_of_order() && placed.job.order_known) disordered.push_back(label_of(placed));
+  }
+  if (!straddling.empty()) {
+    section.advice.push_back(
+        {"jobsStraddle", "warning",
+         plural(straddling.size(), "job is", "jobs are") + " spread over more leaf groups than needed",
+         "certain, as far as the list of jobs and the cables are of one time",
+         "their traffic crosses spines that others use, too" +
+             (gpus > 0 ? "; " + plural(gpus, "GPU is", "GPUs are") + " in them" : std::string()),
+         "let Railweave choose the places of jobs to come; a running job moves only with a restart",
+         "railweave lab place FABRIC --tp 8 --dp N", straddling});
+  }
+  if (!disordered.empty()) {
+    section.advice.push_back(
+        {"ranksOutOfOrder", "warning",
+         plural(disordered.size(), "job has its", "jobs have their") +
+             " nodes in an order that crosses leaf groups more often than another would",
+         "certain for rings in the order of the nodes; a library that orders rings by itself may do better",
+         "each crossing sends the ring's bytes through a spine once more",
+         "order ranks by leaf group at the next start (SLURM_HOSTFILE, or Railweave's rank map)", "", disordered});
+  }
+}
+
+void add_sharing(ReportSection& section, const SiteView& site, const std::vector<PlacedJob>& jobs) {
+  if (!site.own) return;
+  const fabric::ForwardingTables& tables = site.held ? site.held->tables : site.own->routing.tables;
+  const auto shared = shared_ports(site.own->view, tables, site.held ? site.held_lanes : site.own->routing.lanes, jobs);
+  Json rows = Json::array();
+  ReportTable table{{"port", "from", "to", "jobs"}, {}, 0};
+  std::set<std::size_t> concerned;
+  for (const SharedPort& port : shared) {
+    std::string names;
+    Json ids = Json::array();
+    for (const std::size_t j : port.jobs) {
+      concerned.insert(j);
+      ids.push_back(jobs[j].job.id);
+      names += (names.empty() ? "" : ", ") + label_of(jobs[j]);
+    }
+    if (rows.size() < kMostPorts) {
+      if (table.rows.size() < kPortsShown) {
+        table.rows.push_back({port.port, port.from, port.to, names});
+      } else {
+        ++table.left_off;
+      }
+      rows.push_back({{"port", port.port}, {"from", port.from}, {"to", port.to}, {"jobs", std::move(ids)}});
+    } else {
+      ++table.left_off;
+    }
+  }
+  section.data["sharedPorts"] = std::move(rows);
+  section.data["sharedPortCount"] = shared.size();
+  if (shared.empty()) return;
+  section.tables.push_back(std::move(table));
+  std::vector<std::string> names;
+  for (const std::size_t j : concerned) names.push_back(label_of(jobs[j]));
+  section.advice.push_back(
+      {"portsShared", "warning",
+       plural(shared.size(), "port between switches carries", "ports between switches carry") +
+           " rings of several jobs",
+       site.held ? "certain for rings over the tables that switches hold; other traffic is not looked at"
+                 : "on Railweave's routes, as no dump of tables was given; those of the switches may differ",
+       "where " + std::to_string(shared.front().jobs.size()) +
+           " jobs send at once, each has a part of the port's rate: their steps vary with each other's",
+       "place jobs inside leaf groups, or give the important ones a guarantee", "railweave lab flows FABRIC JOBS",
+       names});
+}
+
+}  // namespace
+
+ReportSection jobs_section(const SiteView& site) {
+  ReportSection section{.id = "jobs", .title = "Jobs that run"};
+  if (!site.jobs_given) {
+    section.text =
+        "No list of running jobs was given (squeue --json, or kubectl get pods -A -o json). Hosts by leaf group:";
+    section.pictures.push_back(squares(site, {}));
+    return section;
+  }
+  const auto jobs = place_running(*site.topology, site.locality, site.running.jobs);
+  Json rows = Json::array();
+  ReportTable table{{"job", "user", "hosts", "GPUs", "leaf groups (fewest)", "ring crossings (fewest)"}, {}, 0};
+  std::size_t unknown = 0;
+  for (const PlacedJob& placed : jobs) {
+    rows.push_back(job_json(placed));
+    unknown += placed.unknown_hosts;
+    if (table.rows.size() >= kMostRows) ++table.left_off;
+    if (table.rows.size() >= kMostRows) continue;
+    table.rows.push_back({label_of(placed), placed.job.user, std::to_string(placed.hosts.size()),
+                          placed.job.gpus == 0 ? "-" : std::to_string(placed.job.gpus),
+                          std::to_string(placed.groups_used) + " (" + std::to_string(placed.fewest_groups) + ")",
+                          std::to_string(placed.crossings) + " (" + std::to_string(placed.fewest_crossings) + ")"});
+  }
+  section.data["jobs"] = std::move(rows);
+  section.data["leftOut"] = site.running.left_out;
+  section.facts = {{"running jobs", std::to_string(jobs.size())},
+                   {"hosts of jobs that no cable knows", std::to_string(unknown)},
+                   {"rows left out", std::to_string(site.running.left_out_count)}};
+  section.pictures.push_back(squares(site, jobs));
+  section.text = "Each square is a host, each row a leaf group; a colour is a job, a frame a host that lacks a rail.";
+  section.tables.push_back(std::move(table));
+  add_job_advice(section, jobs);
+  add_sharing(section, site, jobs);
+  return section;
+}
+
+}  // namespace railweave::cli

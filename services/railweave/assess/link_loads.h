@@ -1,0 +1,17 @@
+// How many pairs of host ports cross each link between switches, by the tables that switches hold or by others. Pure.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabric/routing/plane/forwarding_tables.h"
+#include "fabric/routing/plane/lanes.h"
+#include "fabric/topology/fabric_view.h"
+
+namespace railweave::cli {
+
+// Of every directed link, in no order.
+std::vector<std::uint64_t> link_loads(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
+                                      const fabric::Lanes& lanes);
+
+}  // namespace railweave::cli

@@ -1,0 +1,35 @@
+// What ran, beside what would have been with Railweave's placement: waits, spread, and GPU hours lost to places.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/placement/fit/placement_fabric.h"
+#include "services/railweave/assess/running_jobs.h"
+#include "services/railweave/lab/replay/replay.h"
+
+namespace railweave::cli {
+
+struct Interval {
+  double mean = 0, low = 0, high = 0;  // 95%, by resampling jobs
+};
+
+struct PastMonth {
+  std::size_t jobs = 0, without_gpus = 0, larger_than_fabric = 0, left_off = 0;
+  double span_days = 0, gpu_h = 0;
+  double mean_wait_s = 0, p95_wait_s = 0;
+  // Of jobs of several hosts whose hosts the fabric has:
+  std::size_t placed = 0, straddling = 0;
+  Interval lost_gpu_h;                // by the predicted time of a step, relative to the best place on the empty fabric
+  std::vector<ReplayReport> replays;  // railweave, and tree as Slurm places
+};
+
+inline constexpr std::size_t kMostReplayed = 5'000;  // the newest
+
+// gpus_per_host: of jobs whose accounting tells nodes and no GPUs; 0: these are left out.
+PastMonth past_month(const scheduler::PlacementFabricPtr& fabric, const std::vector<PastJob>& jobs,
+                     std::uint32_t gpus_per_host);
+
+}  // namespace railweave::cli

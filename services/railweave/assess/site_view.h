@@ -1,0 +1,33 @@
+// What all sections of a report are made from. Constant after construction.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/routing/opensm/opensm_dumps.h"
+#include "fabric/routing/plane/lanes.h"
+#include "fabric/topology/fabric_view.h"
+#include "fabric/topology/finding.h"
+#include "fabric/topology/locality.h"
+#include "fabric/topology/topology.h"
+#include "services/railweave/assess/running_jobs.h"
+#include "services/railweave/lab/routed_fabric.h"
+
+namespace railweave::cli {
+
+struct SiteView {
+  fabric::TopologyPtr topology;
+  fabric::Locality locality;
+  std::vector<fabric::Finding> findings;
+  std::string sources;                     // the files, as on the command line
+  std::optional<RoutedFabric> own;         // Railweave's routes; none: there are no cables to route on
+  fabric::Lanes held_lanes;                // one for each plane, as a dump of tables tells none
+  std::optional<fabric::ReadTables> held;  // the tables that switches hold; none: no dump of them
+  std::string held_from;
+  JobList<RunningJob> running;
+  JobList<PastJob> past;
+  bool jobs_given = false, past_given = false;
+};
+
+}  // namespace railweave::cli

@@ -1,0 +1,45 @@
+#include "services/railweave/lab/replay/stretch.h"
+
+#include <algorithm>
+#include <set>
+
+namespace railweave::cli {
+
+using namespace scheduler;
+
+StretchedRuns::StretchedRuns(const PlacementFabricPtr& fabric, Stretch rule)
+    : fabric_(fabric), rule_(rule), placer_(fabric), best_(fabric) {
+  for (const auto kind : {fabric::LevelKind::nvlink_domain, fabric::LevelKind::node, fabric::LevelKind::leaf_group}) {
+    const unsigned level = fabric->hierarchy().level_of(kind);
+    if (level != Hierarchy::kNoLevel) levels_.push_back(level);
+  }
+}
+
+double StretchedRuns::factor(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  switch (rule_) {
+    case Stretch::none:
+      return 1;
+    case Stretch::spread:
+      return spreads(gpu_of_rank) ? kSpreadFactor : 1;
+    case Stretch::predicted:
+      break;
+  }
+  Placement placement;
+  placement.predicted = placer_.predict(spec, gpu_of_rank);
+  const auto here_us = Placer::period_us(spec, placement);
+  const auto best_us = best_.period_us(spec);
+  if (!here_us || !best_us || !(*best_us > 0)) return 1;
+  return std::max(1.0, *here_us / *best_us);
+}
+
+bool StretchedRuns::spreads(std::span<const fabric::GpuId> gpus) const {
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  return std::ranges::any_of(levels_, [&](unsigned level) {
+    std::set<GroupIndex> groups;
+    for (const auto gpu : gpus) groups.insert(hierarchy.group_of_leaf(level, fabric_->leaf(gpu)));
+    const std::uint64_t most = hierarchy.max_capacity(level);
+    return groups.size() > (gpus.size() + most - 1) / most;
+  });
+}
+
+}  // namespace railweave::cli

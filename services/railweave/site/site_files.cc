@@ -1,0 +1,116 @@
+#include "services/railweave/site/site_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "fabric/base/natural_order.h"
+#include "fabric/base/text/time_text.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_document.h"
+#include "services/railweave/terminal/input_file.h"
+
+namespace railweave::cli {
+namespace {
+
+constexpr std::size_t kMostFiles = 10'000;
+constexpr std::size_t kMostBytes = std::size_t{2} << 30U;  // of all together
+
+struct NamedFile {
+  std::string path;
+  bool from_folder = false;
+};
+
+std::vector<NamedFile> files_below(const std::vector<std::string>& paths) {
+  std::vector<NamedFile> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (path == "-" || !std::filesystem::is_directory(path, error)) {
+      files.push_back({path, false});
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      if (entry.is_regular_file(error)) inside.push_back(entry.path().string());
+    }
+    if (error || inside.empty()) {
+      throw CommandFailure(Error{ErrorKind::invalid, "site.emptyFolder", "there is no file in this folder", path, {}});
+    }
+    std::ranges::sort(inside, NaturalLess());
+    for (std::string& file : inside) files.push_back({std::move(file), true});
+  }
+  if (files.size() > kMostFiles) fail_usage("more than 10,000 files");
+  if (std::ranges::count(files, "-", &NamedFile::path) > 1) fail_usage("stdin can be read only once");
+  return files;
+}
+
+std::string written_at(const std::string& path) {
+  struct stat status{};
+  if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  constexpr std::int64_t kUs = 1'000'000;
+  return time_text(static_cast<std::int64_t>(status.st_mtime) * kUs);
+}
+
+// Slurm's topology.yaml, Topograph's models, kubectl -o yaml.
+bool looks_like_yaml(const SiteFile& file) {
+  if (file.path.ends_with(".yaml") || file.path.ends_with(".yml")) return true;
+  const auto begin = file.text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos || file.recognised.kind != fabric::SourceKind::unknown) return false;
+  const std::string_view line = std::string_view(file.text).substr(begin, file.text.find('\n', begin) - begin);
+  return line.starts_with("---") || line.starts_with("- ") || line.ends_with(':');
+}
+
+}  // namespace
+
+std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths) {
+  std::vector<SiteFile> files;
+  std::size_t bytes = 0;
+  for (const auto& [path, from_folder] : files_below(paths)) {
+    SiteFile file{.path = path,
+                  .name = source_name(path),
+                  .text = {},
+                  .read_at = written_at(path),
+                  .recognised = {},
+                  .from_folder = from_folder};
+    file.text = value_or_fail(read_input(path, kMaxFabricFileBytes));
+    bytes += file.text.size();
+    if (bytes > kMostBytes) {
+      throw CommandFailure(
+          Error{ErrorKind::tooLarge, "site.tooLarge", "all files together are larger than 2 GiB", path, {}});
+    }
+    file.recognised = fabric::recognise(file.text);
+    if (looks_like_yaml(file)) {
+      file.text = compact_json(value_or_fail(parse_document(file.text, file.name)));
+      file.recognised = fabric::recognise(file.text);
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+void refuse_unknown(const std::vector<SiteFile>& files) {
+  for (const SiteFile& file : files) {
+    if (file.recognised.kind != fabric::SourceKind::unknown) continue;
+    throw CommandFailure(Error{ErrorKind::malformed, "input.format",
+                               "the format is not recognised: " + file.recognised.why, file.name,
+                               "what is read: " + fabric::readable_sources()});
+  }
+}
+
+std::shared_ptr<const fabric::Topology> fabric_of(const std::vector<SiteFile>& files,
+                                                  const fabric::SiteImportOptions& options) {
+  std::vector<fabric::SiteSource> sources;
+  for (const SiteFile& file : files) {
+    sources.push_back({.name = file.name,
+                       .device = fabric::device_of_file(file.path),
+                       .read_at = file.read_at,
+                       .recognised = file.recognised,
+                       .text = file.text});
+  }
+  return value_or_fail(fabric::import_site(sources, options)).topology;
+}
+
+}  // namespace railweave::cli

@@ -1,0 +1,31 @@
+// The files that a site gives, read and recognised: what `railweave fabric import` and `railweave assess` work on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fabric/formats/sources/site_import.h"
+#include "fabric/formats/sources/source_kind.h"
+
+namespace railweave::cli {
+
+struct SiteFile {
+  std::string path, name;  // as given, and as shown
+  std::string text;        // of YAML: as JSON
+  std::string read_at;     // when the file was last written: "2026-11-26T18:00:00Z"
+  fabric::Recognised recognised;
+  bool from_folder = false;
+};
+
+// A folder stands for the files in it, in the order of their names. Throws CommandFailure where a file cannot be read.
+std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths);
+
+// Refuses files that are nothing that is read: why, and the list of what is.
+void refuse_unknown(const std::vector<SiteFile>& files);
+
+// Throws CommandFailure.
+std::shared_ptr<const fabric::Topology> fabric_of(const std::vector<SiteFile>& files,
+                                                  const fabric::SiteImportOptions& options);
+
+}  // namespace railweave::cli

@@ -1,0 +1,22 @@
+// Options of commands that make a fabric of a site's files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "fabric/formats/sources/site_import.h"
+
+namespace railweave::cli {
+
+struct SiteOptions {
+  std::string subnet, hosts;
+  std::optional<std::uint64_t> gpus_per_node, nvlink_domain;
+};
+
+void add_site_options(CLI::App& command, SiteOptions& options);
+fabric::SiteImportOptions import_options(const SiteOptions& options);
+
+}  // namespace railweave::cli
