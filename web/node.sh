@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Sourced: puts a Node that the console can be built with on the PATH. Debian 12 has 18; where no newer one is installed,
 # deploy/install-dependencies.sh leaves one of PyPI's here, of the version in web/requirements.txt.
 node_is_new_enough() {

@@ -7,10 +7,10 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { ProblemError } from './api/client';
+import { askOtherTabs, ProblemError } from './api/client';
 import { liveConnection } from './api/events';
-import { router } from './app/router';
-import { finish, RETURN_PATH } from './api/oidc';
+import { loadAhead, router } from './app/router';
+import { finish, goOn, isToBegin, RETURN_PATH } from './api/oidc';
 import { SignIn } from './app/sign_in';
 
 const queries = new QueryClient({
@@ -25,9 +25,10 @@ const queries = new QueryClient({
 const theme = createTheme({
   cursorType: 'pointer',
   defaultRadius: 'sm',
-  components: Object.fromEntries(['TextInput', 'Select', 'Textarea', 'Checkbox', 'Button', 'NativeSelect'].map((name) => [name, { defaultProps: { size: 'xs' } }])),
+  components: { Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }, ...Object.fromEntries(['TextInput', 'Select', 'Textarea', 'Checkbox', 'Button', 'NativeSelect'].map((name) => [name, { defaultProps: { size: 'xs' } }])) },
 });
 
+const AHEAD_MS = 500; // after the first view has what it needs
 const root = createRoot(document.getElementById('root')!);
 const show = (refusal?: string) => root.render(
   <StrictMode>
@@ -46,10 +47,21 @@ const show = (refusal?: string) => root.render(
 // Back from the identity provider: its answer is taken before anything is shown.
 async function start() {
   let refusal: string | undefined;
-  if (window.location.pathname === RETURN_PATH) {
-    await finish().catch((error: unknown) => (refusal = `The identity provider did not sign you in: ${error instanceof Error ? error.message : String(error)}`));
+  const refuse = (error: unknown) => {
+    refusal = `The identity provider did not sign you in: ${error instanceof Error ? error.message : String(error)}`;
+    return false;
+  };
+  if (isToBegin()) {
+    await goOn().catch(refuse);
+    if (refusal === undefined) return; // on its way
+  } else if (window.location.pathname === RETURN_PATH && (await finish().catch(refuse))) {
+    window.close();
+    root.render(<p>You are signed in. This window can be closed.</p>); // where a script may not close it
+    return;
   }
+  await askOtherTabs();
   liveConnection.start(queries);
   show(refusal);
+  setTimeout(loadAhead, AHEAD_MS);
 }
 void start();

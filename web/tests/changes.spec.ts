@@ -174,6 +174,7 @@ test('waiting jobs are held, released, reordered and changed', async () => {
   expect(job('job-000003').expectedStart.ends.map((end: { job: string }) => end.job)).toEqual(['job-000001']);
   await page.screenshot({ path: 'screenshots/job-expected.png', animations: 'disabled' });
   await main().getByRole('button', { name: 'Change', exact: true }).click();
+  service.cli('tenants', 'set', job('job-000003').tenant, '--max-priority', 'urgent');
   await field('Priority').selectOption('urgent');
   await field('Expected to run').fill('6h');
   await expect(dialog().locator('.cli')).toContainText('jobs change job-000003 --priority urgent --duration PT6H');

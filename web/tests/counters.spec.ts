@@ -66,8 +66,10 @@ test('a link is loaded and has errors: lines, the map by errors, and the map as 
     await page.goto(`${service.url}/console/links/${link.id}`);
     const end = page.getByTestId('counters').filter({ hasText: '300, ' });
     await expect(end).toHaveCount(1);
-    await expect(end.locator('.spark canvas')).toHaveCount(3);
-    await expect(end.getByRole('img', { name: /^Sent: .* at most/ })).toHaveAttribute('aria-label', new RegExp(`, ${Math.round(link.rateGbps * highest).toString().slice(0, 2)}.* Gb/s at most`));
+    await expect(end.getByTestId('plot')).toHaveCount(2);
+    await expect(end.getByTestId('plot').first().locator('svg')).toContainText('Gb/s'); // its axis has units
+    await expect(end.getByTestId('plot').first().locator('svg')).toContainText(/\d\d:\d\d/); // and times
+    await expect(end.getByRole('img', { name: /^Load; Sent: .* at most/ })).toHaveAttribute('aria-label', new RegExp(`, ${Math.round(link.rateGbps * highest).toString().slice(0, 2)}.* Gb/s at most`));
     await expect(page.getByText('in slots of 2 s')).toBeVisible();
     await page.screenshot({ path: 'screenshots/counters-link.png' });
     await page.getByLabel('History').selectOption('Longer ago');

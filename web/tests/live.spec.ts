@@ -75,7 +75,7 @@ test('a cable is cut and plugged in again; another is drained', async ({ page })
     sim.console(`ReLink ${cable}`);
     await expect(page.locator('.title')).toContainText('up');
     await expect(page.locator('#main')).toContainText(`link ${cut.id} is up`); // what happened to it, as it happens
-    await expect(page.locator('.spark canvas').first()).toBeVisible(); // with the second reading
+    await expect(page.getByTestId('plot').locator('svg').first()).toBeVisible(); // with the second reading
     await page.screenshot({ path: 'screenshots/live-link-counters.png' });
     await expect.poll(phase, { timeout: 30_000 }).toBe('synced');
     await page.goto(`${service.url}/console/fabric?view=subnets`);
@@ -120,6 +120,55 @@ test('a cable is cut and plugged in again; another is drained', async ({ page })
     await page.screenshot({ path: 'screenshots/live-drained.png' });
     await page.getByRole('button', { name: 'Take it back into use' }).click();
     await expect(page.getByTestId('progress')).toHaveCount(0);
+  } finally {
+    await service.stop();
+    await sim.stop();
+    service.remove();
+  }
+});
+
+test('a subnet that is blind is drawn as unknown', async ({ page }) => {
+  const simulator = preload();
+  test.skip(!simulator, 'libumad2sim.so is missing: ibsim-utils');
+  test.setTimeout(120_000);
+  const service = new Service();
+  const sim = new Ibsim(service.generate('fabric.net', '--format', 'ibsim'), service.folder);
+  try {
+    await sim.start();
+    await service.start({ name: sim.name, host: sim.host, preload: simulator! });
+    service.importFabric();
+    const phase = () => (JSON.parse(service.said('subnets', 'show', 'compute', '-o', 'json').output) as { live: { phase: string } }).live.phase;
+    await expect.poll(phase, { timeout: 30_000 }).toBe('watching');
+    const map = () => page.waitForResponse((response) => response.url().includes('/v1/fabric/map')).then(async (response) => (await response.json()) as FabricMap);
+    let shown = map();
+    await page.goto(`${service.url}/console/fabric`);
+    expect((await shown).bundles.every((bundle) => bundle.unknown === 0)).toBe(true);
+    await expect(page.locator('.map-key', { hasText: 'not seen now' })).toContainText('not seen now');
+
+    // The cable of the machine that the service is on: nothing can be asked any more, and the map follows by itself.
+    const blind = page.waitForResponse(async (response) => response.url().includes('/v1/fabric/map') && ((await response.json()) as FabricMap).bundles.every((bundle) => bundle.unknown === bundle.links));
+    sim.console(`Unlink "${sim.host}"`);
+    await blind;
+    await page.screenshot({ path: 'screenshots/live-blind-map.png' });
+    const links = service.json<{ items: { state: string; lastState: string; seenAt: string }[] }>('links', 'list').items;
+    expect(new Set(links.filter((link) => 'lastState' in link).map((link) => link.state))).toEqual(new Set(['unknown']));
+    expect(links.filter((link) => 'lastState' in link && link.state === 'up')).toEqual([]);  // NVLink is not the subnet's
+    await page.goto(`${service.url}/console`);
+    await expect(page.locator('#main')).toContainText('links and tables are not known; last seen');
+    await expect(page.locator('#main')).not.toContainText('watching');
+    await page.screenshot({ path: 'screenshots/live-blind-overview.png' });
+    await page.goto(`${service.url}/console/fabric?view=subnets`);
+    await expect(page.locator('#main')).toContainText('unknown');
+    await expect(page.locator('#main')).not.toContainText(/\d+ up/);
+    const status = service.said('status');
+    expect(status.code).toBe(10);
+    expect(status.output).toContain('nothing is known of its links and tables since');
+    expect(service.said('subnets', 'show', 'compute').code).toBe(10);
+
+    shown = page.waitForResponse(async (response) => response.url().includes('/v1/subnets') && (await response.text()).includes('"phase":"watching"')).then(async () => ({}) as FabricMap);
+    sim.console(`ReLink "${sim.host}"`);
+    await shown;
+    expect(service.said('status').code).toBe(0);
   } finally {
     await service.stop();
     await sim.stop();

@@ -110,10 +110,25 @@ test('a session that cannot be renewed ends with a question, and goes on where i
   await expect(page.getByRole('main')).toContainText('Your session has ended', { timeout: 15_000 });
   await page.screenshot({ path: 'screenshots/sign-in-ended.png' });
   provider.tokenSeconds = 600;
-  await button(page).click();
-  await page.getByRole('button', { name: /continue/i }).click(); // the provider still knows her
+  const [apart] = await Promise.all([page.waitForEvent('popup'), button(page).click()]); // beside the page, which is kept
+  await apart.getByRole('button', { name: /continue/i }).click(); // the provider still knows her
   await expect(page.getByTestId('caller')).toHaveText('mia, member of research');
   await expect(page).toHaveURL(`${service.url}/console/queue`);
+  await expect.poll(() => apart.isClosed()).toBe(true);
+});
+
+test('what was typed survives the way to the provider and back', async ({ page }) => {
+  provider.tokenSeconds = 6;
+  await page.goto(`${service.url}/console`);
+  await enter(page, 'mia'); // her sessions cannot be renewed
+  await page.getByRole('link', { name: 'Submit, what if' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('typed-before-the-end');
+  await expect(page.getByText('What you typed is kept')).toBeVisible({ timeout: 20_000 });
+  provider.tokenSeconds = 600;
+  const [apart] = await Promise.all([page.waitForEvent('popup'), button(page).click()]);
+  await apart.getByRole('button', { name: /continue/i }).click();
+  await expect(page.getByTestId('caller')).toHaveText('mia, member of research');
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('typed-before-the-end');
 });
 
 test('signs out here and at the provider', async ({ page }) => {

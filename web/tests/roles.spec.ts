@@ -2,18 +2,9 @@
 // waits, a viewer everything and no buttons, an operator may drain. What is hidden is refused by the service as well.
 import { expect, test, type Page } from '@playwright/test';
 import axe from 'axe-core';
-import { Service } from './service';
+import { seededService } from './seeded';
 
-const service = new Service();
-test.beforeAll(async () => {
-  service.authentication = 'tokens';
-  await service.start();
-  service.seed();
-});
-test.afterAll(async () => {
-  await service.stop();
-  service.remove();
-});
+const service = seededService('tokens');
 
 async function enter(page: Page, token: string) {
   await page.addInitScript((text) => sessionStorage.setItem('railweave.token', text), token);

@@ -1,5 +1,5 @@
 // A real railweaved on a free loopback port with a generated fabric, tenants, contracts and jobs.
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -20,12 +20,12 @@ export class Service {
   replica: string | undefined; // its name among them
 
   // On a simulated subnet: railweaved's connection to it is configured as `compute`.
-  async start(simulated?: { name: string; host: string; preload: string }): Promise<this> {
+  async start(simulated?: { name: string; host: string; preload: string; counterSeconds?: number }): Promise<this> {
     const args = ['--authentication', this.authentication, '--listen', `127.0.0.1:${this.port}`, '--store', this.store, '--console', dist, ...(this.replica ? ['--replica-name', this.replica] : [])];
     let command = join(bin, 'railweaved');
     let env = process.env;
     const file = join(this.folder, 'railweaved.toml');
-    const subnet = '[[subnet]]\nname = "compute"\nsweep_seconds = 1\ncounter_seconds = 1\n';
+    const subnet = '[[subnet]]\nname = "compute"\nsweep_seconds = 1\ncounter_seconds = ' + String(simulated?.counterSeconds ?? 1) + '\n';
     if (simulated || this.config) {
       writeFileSync(file, this.config + (simulated ? subnet : ''));
       args.unshift('--config', file);
@@ -79,7 +79,12 @@ export class Service {
 
   // A command of the CLI against this service; its output.
   cli(...args: string[]): string {
-    return execFileSync(join(bin, 'railweave'), args, { cwd: this.folder, env: { ...process.env, RAILWEAVE_URL: this.url, ...this.token() }, encoding: 'utf8', timeout: 60_000 });
+    return execFileSync(join(bin, 'railweave'), args, { cwd: this.folder, env: { ...process.env, RAILWEAVE_URL: this.url, ...this.token() }, encoding: 'utf8', timeout: 60_000, maxBuffer: 1 << 29 });
+  }
+  // The same of a command that may end with a finding: its exit code too.
+  said(...args: string[]): { code: number; output: string } {
+    const done = spawnSync(join(bin, 'railweave'), args, { cwd: this.folder, env: { ...process.env, RAILWEAVE_URL: this.url, ...this.token() }, encoding: 'utf8', timeout: 60_000, maxBuffer: 1 << 29 });
+    return { code: done.status ?? -1, output: done.stdout };
   }
   // The administrator's, where it asks for tokens.
   private token(): Record<string, string> {

@@ -38,7 +38,7 @@ export function shots(service: Service): Shot[] {
     { name: 'queue-reservations', path: '/queue?tab=reservations', shows: 'firmware' },
     { name: 'queue-rules', path: '/queue?tab=policy', shows: 'Half-life' },
     { name: 'submit', path: '/submit?tensor=8&data=2&tenant=research', shows: 'It fits' },
-    { name: 'submit-refused', path: '/submit?tensor=8&data=15&tenant=research', shows: /Not now/ },
+    { name: 'submit-refused', path: '/submit?tensor=8&data=15&tenant=research', shows: /It can never be placed/ },
     { name: 'tenants', path: '/tenants', shows: 'product' },
     { name: 'tenant', path: '/tenants/product', shows: 'serving' },
     { name: 'guarantees', path: '/guarantees', shows: 'all-reduce' },

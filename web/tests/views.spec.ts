@@ -1,32 +1,11 @@
 // Every view in both themes: it shows real data, axe finds nothing serious, the browser reports no error and no breach of
 // the Content-Security-Policy, and a screenshot is written to be looked at.
-import { expect, test, type Page } from '@playwright/test';
-import axe from 'axe-core';
-import { Service } from './service';
+import { expect, test } from '@playwright/test';
+import { serious } from './axe';
+import { seededService } from './seeded';
 import { go, settled, shots } from './shots';
 
-const service = new Service();
-test.beforeAll(async () => {
-  await service.start();
-  service.seed();
-});
-test.afterAll(async () => {
-  await service.stop();
-  service.remove();
-});
-
-// What axe finds serious or critical. Rules: all of WCAG 2.1 A and AA, or only some: most do not depend on the theme.
-async function serious(page: Page, rules: string[]): Promise<string[]> {
-  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
-  return page.evaluate(async (only) => {
-    const { axe: inPage } = window as unknown as { axe: { run: (where: Document, options: unknown) => Promise<{ violations: { id: string; impact: string; nodes: { target: string[]; any: { message: string }[] }[] }[] }> } };
-    const runOnly = only.length > 0 ? { type: 'rule', values: only } : { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] };
-    const { violations } = await inPage.run(document, { runOnly, resultTypes: ['violations'] });
-    return violations
-      .filter((violation) => violation.impact === 'serious' || violation.impact === 'critical')
-      .map((violation) => `${violation.id}: ${violation.nodes.slice(0, 3).map((node) => `${node.target.join(' ')} ${node.any[0]?.message ?? ''}`).join(' | ')}`);
-  }, rules);
-}
+const service = seededService();
 
 for (const theme of ['dark', 'light'] as const) {
   test(`every view, ${theme}`, async ({ browser }) => {

@@ -4,6 +4,8 @@ import { mayCall, type Caller, type Operation } from '../model/access';
 import { body, client, limitTo } from './client';
 import roles from './roles.json';
 
+const AGAIN_MS = 3000;
+
 export const callerQuery = () =>
   queryOptions({
     queryKey: ['whoami'],
@@ -13,6 +15,8 @@ export const callerQuery = () =>
       return caller;
     },
     staleTime: 5 * 60_000,
+    // Nothing is shown before the caller is known, so nothing else would ask again.
+    refetchInterval: (query) => (query.state.status === 'error' ? AGAIN_MS : false),
   });
 
 export function useCaller(): Caller | undefined {

@@ -22,9 +22,24 @@ export class ProblemError extends Error {
   }
 }
 
-// The token of this tab, kept until the tab is closed; a service that asks for none answers without.
+// The token of this tab, kept until the tab is closed; a service that asks for none answers without. Tabs of this console
+// hand it to a new one among themselves, so nothing is stored beyond them: with the last tab it is gone.
+export const SIGNED_OUT = 'auth.signedOut';
 const KEY = 'railweave.token';
+export const SESSION = 'railweave.session'; // what renews it, of oidc.ts
 let token = sessionStorage.getItem(KEY);
+type Said = { kind: 'ask' } | { kind: 'again'; token: string; session: string | null } | { kind: 'token'; token: string } | { kind: 'renewed'; token: string; before: string } | { kind: 'out'; before: string };
+const tabs = 'BroadcastChannel' in window ? new BroadcastChannel('railweave.tabs') : undefined;
+const tellTabs = (said: Said) => tabs?.postMessage(said);
+function hear({ data }: MessageEvent<Said>) {
+  if (data.kind === 'ask' && token !== null && refused === null) tellTabs({ kind: 'token', token });
+  else if (data.kind === 'token' && token === null && refused?.code !== SIGNED_OUT) signIn.use(data.token);
+  else if (data.kind === 'again' && refused !== null && refused.code !== SIGNED_OUT) {
+    if (data.session) sessionStorage.setItem(SESSION, data.session);
+    signIn.take(data.token);
+  } else if (data.kind === 'renewed' && token === data.before) signIn.take(data.token);
+  else if (data.kind === 'out' && token === data.before) signIn.forget();
+}
 let refused: Partial<Problem> | null = null; // why the last request with this token got a 401
 const listeners = new Set<() => void>();
 const tell = () => listeners.forEach((listener) => listener());
@@ -37,14 +52,25 @@ export const signIn = {
   // Set while the service asks for a token: none was shown, or one that is not valid.
   refused: () => refused,
   hasToken: () => token !== null,
-  // Forgets the token, and asks for one.
-  out: (why: Partial<Problem> = { code: 'auth.missing' }) => {
+  // Forgets the token, and asks for one. In the other tabs too, where the user signed out.
+  out: (why?: Partial<Problem>) => {
+    const before = token;
+    signIn.forget(why);
+    if (before !== null && why === undefined) tellTabs({ kind: 'out', before });
+  },
+  forget: (why: Partial<Problem> = { code: SIGNED_OUT, detail: 'You are signed out.' }) => {
     signIn.use(null);
     refused = why;
     tell();
   },
+  // Signed in again in a window of its own: for the pages whose session has ended. Whether it is the same user is theirs to see.
+  handOver: (given: string, session: string | null) => tellTabs({ kind: 'again', token: given, session }),
   // A newer token of the same user.
   renew: (given: string) => {
+    if (token !== null) tellTabs({ kind: 'renewed', token: given, before: token });
+    signIn.take(given);
+  },
+  take: (given: string) => {
     token = given;
     sessionStorage.setItem(KEY, given);
     refused = null;
@@ -59,11 +85,28 @@ export const signIn = {
     tell();
   },
 };
+if (tabs) tabs.onmessage = hear;
+
+// Resolves once another tab has handed its token over, or none will.
+const TABS_ANSWER_MS = 100;
+export async function askOtherTabs(): Promise<void> {
+  if (!tabs || token !== null) return;
+  tellTabs({ kind: 'ask' });
+  await new Promise<void>((done) => {
+    const stop = signIn.subscribe(() => token !== null && done());
+    setTimeout(() => {
+      stop();
+      done();
+    }, TABS_ANSWER_MS);
+  });
+}
+
 export function requestHeaders(): Record<string, string> {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
-export async function noteRefusal(response: Response) {
-  if (response.status !== 401) return;
+// sent: what the request showed; an answer to a token that is not the present one any more says nothing of that.
+export async function noteRefusal(response: Response, sent = requestHeaders().Authorization) {
+  if (response.status !== 401 || sent !== requestHeaders().Authorization) return;
   refused = ((await response.clone().json().catch(() => ({}))) as Partial<Problem>) ?? {};
   tell();
 }
@@ -76,9 +119,24 @@ export function limitTo(allowed: (operation: string) => boolean) {
 }
 export const isForbidden = (error: unknown) => error instanceof ProblemError && error.status === 403;
 
+// A proxy's page, or one of a network that wants a login first: neither the service's answer nor its error.
+const isJson = (response: Response) => response.status === 204 || response.status === 304 || /\bjson\b/.test(response.headers.get('Content-Type') ?? '') || response.headers.get('Content-Length') === '0';
+export const NOT_JSON = 'http.notJson';
+function notOfService(path: string, response: Response): Response {
+  const kind = response.headers.get('Content-Type')?.split(';')[0] ?? 'no type';
+  const problem = {
+    title: 'Something else answers in the service’s place',
+    code: NOT_JSON,
+    detail: `${path} was answered with status ${response.status} and ${kind}, which is no answer of Railweave`,
+    hint: 'a proxy between this page and the service may be down or ask for a login; this page tries again by itself',
+  };
+  return new Response(JSON.stringify(problem), { status: response.status >= 500 ? response.status : 502, headers: { 'Content-Type': 'application/problem+json' } });
+}
+
 const middleware: Middleware = {
-  async onResponse({ response }) {
-    await noteRefusal(response);
+  async onResponse({ request, response }) {
+    if (!isJson(response)) return notOfService(new URL(request.url).pathname, response);
+    await noteRefusal(response, request.headers.get('Authorization') ?? undefined);
   },
   onRequest({ request, schemaPath }) {
     if (!may(`${request.method} ${schemaPath}`)) {

@@ -123,6 +123,11 @@ class LiveConnection {
       if (this.live.seq > 0) headers['Last-Event-ID'] = String(this.live.seq);
       const response = await fetch('/v1/events/stream', { headers, signal: abort.signal, cache: 'no-store' });
       await noteRefusal(response);
+      if (response.status === 410) {
+        // Events since the last one were removed: everything is read again, and what follows from now on.
+        this.set({ seq: 0, events: [] });
+        void this.queries?.invalidateQueries();
+      }
       if (!response.ok || !response.body) throw new Error(`the service answered ${response.status}`);
       const wasLost = this.live.state === 'lost';
       this.become('live');
@@ -144,6 +149,9 @@ class LiveConnection {
     const event = JSON.parse(data) as FabricEvent;
     this.set({ seq: event.seq, events: [event, ...this.live.events].slice(0, KEPT) });
     for (const key of staleKeys(event.type) ?? ['*']) this.pending.add(key);
+    // A subnet that cannot be seen any more, or can be again: so can its links.
+    const ofSubnet = event.subject.kind === 'subnet' || event.subject.id.startsWith('subnet.');
+    if (event.type.startsWith('alarm.') && ofSubnet) for (const key of ['subnets', 'map', 'switches', 'links']) this.pending.add(key);
     this.flush ??= setTimeout(() => {
       this.flush = undefined;
       this.flushed = Date.now();

@@ -3,12 +3,11 @@
 // sessionStorage: they end with the tab.
 import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi';
 import { dueAt, type Session } from '../model/session';
-import { body, client, signIn } from './client';
+import { body, client, SESSION, signIn } from './client';
 
 type Provider = NonNullable<Awaited<ReturnType<typeof signInMethods>>['oidc']>;
 export const signInMethods = () => body(client.GET('/v1/sign-in'));
 
-const SESSION = 'railweave.session';
 const FLOW = 'railweave.signing-in';
 export const RETURN_PATH = '/console/signed-in';
 const redirectUri = () => `${window.location.origin}${RETURN_PATH}`;
@@ -18,6 +17,7 @@ interface Flow {
   state: string;
   nonce: string;
   back: string; // the view to return to
+  apart?: boolean; // in a window of its own, beside the page that is kept
 }
 
 const load = () => import('oauth4webapi');
@@ -31,12 +31,26 @@ async function discover(provider: Provider) {
   return { oauth, server, options, self: { client_id: provider.clientId }, more: provider.resource ? { resource: provider.resource } : undefined };
 }
 
+// What was typed into a page whose session has ended would be lost with the page: the provider is asked in a window of its
+// own then. False: the browser opens none.
+const BEGIN = 'begin';
+export function beginApart(): boolean {
+  return window.open(`${RETURN_PATH}?${BEGIN}=1`, 'railweave-sign-in', 'popup,width=520,height=680') !== null;
+}
+// This is that window: it goes on to the provider's pages.
+export const isToBegin = () => window.location.pathname === RETURN_PATH && new URLSearchParams(window.location.search).has(BEGIN);
+export async function goOn(): Promise<void> {
+  const { oidc } = await signInMethods();
+  if (!oidc) throw new Error('the service names no provider any more');
+  await begin(oidc, true);
+}
+
 // Leaves the page for the provider's.
-export async function begin(provider: Provider): Promise<void> {
+export async function begin(provider: Provider, apart = false): Promise<void> {
   const { oauth, server } = await discover(provider);
   if (!server.authorization_endpoint) throw new Error('the provider has no authorization endpoint');
   const here = window.location.pathname === RETURN_PATH ? '/console' : `${window.location.pathname}${window.location.search}`;
-  const flow: Flow = { verifier: oauth.generateRandomCodeVerifier(), state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce(), back: here };
+  const flow: Flow = { verifier: oauth.generateRandomCodeVerifier(), state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce(), back: here, ...(apart ? { apart } : {}) };
   const to = new URL(server.authorization_endpoint);
   const parameters: Record<string, string> = {
     client_id: provider.clientId,
@@ -75,8 +89,9 @@ export function session(): Session | null {
   }
 }
 
-// Back from the provider: takes the tokens, and returns to where the user was. Throws why not.
-export async function finish(): Promise<void> {
+// Back from the provider: takes the tokens, and returns to where the user was, or hands them to the page that waits. Throws
+// why not. True: this window has done its part.
+export async function finish(): Promise<boolean> {
   const flow = JSON.parse(sessionStorage.getItem(FLOW) ?? 'null') as Flow | null;
   sessionStorage.removeItem(FLOW); // an answer is used once
   const answer = new URL(window.location.href);
@@ -88,7 +103,14 @@ export async function finish(): Promise<void> {
   const given = oauth.validateAuthResponse(server, self, answer, flow.state);
   const response = await oauth.authorizationCodeGrantRequest(server, self, oauth.None(), given, redirectUri(), flow.verifier, { ...options, ...(more ? { additionalParameters: more } : {}) });
   const tokens = await oauth.processAuthorizationCodeResponse(server, self, response, { expectedNonce: flow.nonce, requireIdToken: true });
-  signIn.use(keep(oidc, tokens, oauth.getValidatedIdTokenClaims(tokens)?.exp));
+  const bearer = keep(oidc, tokens, oauth.getValidatedIdTokenClaims(tokens)?.exp);
+  if (!flow.apart) {
+    signIn.use(bearer);
+    return false;
+  }
+  signIn.handOver(bearer, sessionStorage.getItem(SESSION));
+  sessionStorage.removeItem(SESSION); // the page that waited renews it
+  return true;
 }
 
 async function renewed(before: Session): Promise<string | null> {

@@ -40,11 +40,11 @@ const list = <T>(key: readonly unknown[], read: (query: { limit: number; cursor?
 export const fabricQuery = () => queryOptions({ queryKey: ['fabric'], queryFn: () => body(client.GET('/v1/fabric')) });
 export const findingsQuery = () =>
   queryOptions({ queryKey: ['topology', 'findings'], queryFn: () => body(client.GET('/v1/fabric/findings')) });
-// at: load and errors as they were then.
-export const mapQuery = (within: string | undefined, at?: string) =>
+// at: load and errors as they were then. job: whose GPUs and cables are told apart.
+export const mapQuery = (within: string | undefined, at?: string, job?: string) =>
   queryOptions({
-    queryKey: ['map', within ?? null, at ?? null],
-    queryFn: () => body(client.GET('/v1/fabric/map', { params: { query: { ...(within ? { within } : {}), ...(at ? { at } : {}) } } })),
+    queryKey: ['map', within ?? null, at ?? null, job ?? null],
+    queryFn: () => body(client.GET('/v1/fabric/map', { params: { query: { ...(within ? { within } : {}), ...(at ? { at } : {}), ...(job ? { job } : {}) } } })),
     placeholderData: keepPreviousData,
   });
 export const nodesQuery = () => list(['nodes'], (query) => body(client.GET('/v1/nodes', { params: { query } })));
@@ -59,6 +59,11 @@ export const domainsQuery = () =>
 export const racksQuery = () => list(['racks'], (query) => body(client.GET('/v1/racks', { params: { query } })));
 export const railsQuery = () => list(['rails'], (query) => body(client.GET('/v1/rails', { params: { query } })));
 export const subnetsQuery = () => list(['subnets'], (query) => body(client.GET('/v1/subnets', { params: { query } })));
+export const changesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['subnets', id, 'changes'],
+    queryFn: () => body(client.GET('/v1/subnets/{id}/changes', { params: { path: { id } } })),
+  });
 export const nodeQuery = (id: string) =>
   queryOptions({
     queryKey: ['nodes', id],
@@ -115,9 +120,12 @@ export const ranksQuery = (id: string) =>
     queryKey: ['jobs', id, 'ranks'],
     queryFn: async () => {
       const page = await body(client.GET('/v1/jobs/{id}/ranks', { params: { path: { id }, query: { limit: RANK_LIMIT } } }));
-      return page as { items: Schema['Rank'][]; nextCursor: string | null; seq: number };
+      return page as { items: Schema['Rank'][]; outside: Schema['OutsideLibraries']; nextCursor: string | null; seq: number };
     },
   });
+// Which of its GPUs send to which others, as predicted: worked out when it is asked for.
+export const jobTrafficQuery = (id: string) =>
+  queryOptions({ queryKey: ['jobs', id, 'traffic'], queryFn: () => body(client.GET('/v1/jobs/{id}/traffic', { params: { path: { id } } })), retry: false });
 export const queueQuery = () => queryOptions({ queryKey: ['queue'], queryFn: () => body(client.GET('/v1/queue')) });
 export const waitingQuery = () =>
   list(['queue', 'jobs'], (query) => body(client.GET('/v1/queue/jobs', { params: { query } })));

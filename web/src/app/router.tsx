@@ -1,9 +1,10 @@
-// Every view and its URL. Views beyond the first ones are loaded when they are opened.
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link } from '@tanstack/react-router';
+// Every view and its URL. The code of views beyond the first is loaded after it, or when they are opened before that.
+import { createRootRoute, createRoute, createRouter, Link } from '@tanstack/react-router';
 import { Empty, ProblemBox } from '../parts/basics';
 import { Overview } from '../views/overview/overview';
-import { parseSearch, stringifySearch, type Search } from './params';
+import { parseSearch, stringifySearch, type Search } from '../parts/params';
 import { Shell } from './shell';
+import { lateView, type Load } from './view';
 
 const root = createRootRoute({
   component: Shell,
@@ -15,19 +16,16 @@ const root = createRootRoute({
   ),
 });
 
-const view = <const Path extends string>(path: Path, load: () => Promise<Record<string, unknown>>, name: string) =>
-  createRoute({
-    getParentRoute: () => root,
-    path,
-    component: lazyRouteComponent(load as () => Promise<Record<string, () => React.ReactNode>>, name),
-  });
+const loads: Load[] = [() => import('../views/fabric'), () => import('../views/jobs'), () => import('../views/tenants'), () => import('../views/drains'), () => import('../views/alarms'), () => import('../views/planning')];
+const [fabric, jobs, tenants, drains, alarms, planning] = loads.map(lateView) as [Late, Late, Late, Late, Late, Late];
+type Late = ReturnType<typeof lateView>;
 
-const fabric = () => import('../views/fabric');
-const jobs = () => import('../views/jobs');
-const tenants = () => import('../views/tenants');
-const drains = () => import('../views/drains');
-const alarms = () => import('../views/alarms');
-const planning = () => import('../views/planning');
+const view = <const Path extends string>(path: Path, of: Late, name: string) => createRoute({ getParentRoute: () => root, path, component: of(name) });
+
+// All of the code, once there is time: what was not opened before is there when the service is not.
+export function loadAhead() {
+  for (const load of loads) void load().catch(() => undefined);
+}
 
 const routes = root.addChildren([
   createRoute({ getParentRoute: () => root, path: '/', component: Overview }),

@@ -5,7 +5,7 @@ import { useMemo, useState, type KeyboardEvent } from 'react';
 import { body, client } from '../api/client';
 import { jobsQuery, switchesQuery, tenantsQuery } from '../api/queries';
 import { isAddress, rankMatches, type Found } from '../model/search';
-import { Icon } from './icons';
+import { Icon } from '../parts/icons';
 
 async function lookUp(text: string): Promise<Found[]> {
   const found: Found[] = [];

@@ -9,11 +9,14 @@ import { signOut } from '../api/oidc';
 import { alarmsQuery, drainsQuery, leaderQuery, queueQuery, readyQuery } from '../api/queries';
 import { liveConnection, useLive } from '../api/events';
 import { ago, words } from '../model/format';
-import { callerText, type Operation } from '../model/access';
+import { article, callerText, seenBy, type Operation } from '../model/access';
+import roles from '../api/roles.json';
 import { Badge, Empty, ThemeButton, useNow } from '../parts/basics';
-import { Icon } from './icons';
+import { Dialogs } from '../parts/edit';
+import { SavedViews, ViewBar } from '../parts/saved_views';
+import { Icon } from '../parts/icons';
 import { SearchBox } from './search';
-import { change, useSettings } from './settings';
+import { change, useSettings } from '../parts/settings';
 
 type Place = { to: string; name: string; icon: string; key: string; reads?: Operation };
 const SECTIONS: [string, Place[]][] = [
@@ -51,6 +54,7 @@ const SHORTCUTS: [string, string][] = [
 const BESIDE: [string, Operation][] = [
   ['/switches/', 'GET /v1/switches/{id}'], ['/nodes/', 'GET /v1/nodes/{id}'], ['/links/', 'GET /v1/links/{id}'], ['/drain', 'POST /v1/links/{id}/drain'],
 ];
+const whoSees = (operation: Operation) => seenBy(roles, operation);
 function readBy(path: string): Operation | undefined {
   const place = SECTIONS.flatMap(([, places]) => places).find((one) => one.to === path || (one.to !== '/' && path.startsWith(`${one.to}/`)));
   return place?.reads ?? BESIDE.find(([start]) => path.startsWith(start))?.[1];
@@ -118,8 +122,8 @@ function StaleBar() {
   if (live.state !== 'lost' || now - live.since < 1500) return null;
   return (
     <div className="stale-bar" role="status">
-      <b>What you see may be stale.</b>
-      <span>The connection was lost {ago(live.since, now)}: {live.detail}.</span>
+      <b>The service does not answer: what you see may be stale.</b>
+      <span>The connection was lost {ago(live.since, now)} ({live.detail}). This page connects again by itself, and reads everything again then.</span>
       <button type="button" className="link-button" onClick={liveConnection.reconnect}>Connect now</button>
     </div>
   );
@@ -130,7 +134,7 @@ function NavCount({ to }: { to: string }) {
   const queue = useQuery({ ...queueQuery(), enabled: to === '/queue' });
   const may = useMay();
   const drains = useQuery({ ...drainsQuery(), enabled: to === '/drains' && may('GET /v1/drains') });
-  const open = (alarms.data?.items ?? []).filter((alarm) => !alarm.acknowledged);
+  const open = (alarms.data?.items ?? []).filter((alarm) => !alarm.acknowledged && !alarm.muted);
   if (to === '/alarms' && open.length > 0) {
     const critical = open.some((alarm) => alarm.severity === 'critical');
     return <span className="n"><Badge plain tone={critical ? 'bad' : 'warn'}>{open.length}</Badge></span>;
@@ -173,6 +177,7 @@ export function Shell() {
   const [help, setHelp] = useState(false);
   const { zone } = useSettings();
   const may = useMay();
+  const caller = useCaller();
   const location = useLocation();
   const reads = readBy(location.pathname);
   const shown = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
@@ -195,6 +200,7 @@ export function Shell() {
         <span className="grow" />
         <Account />
         <LiveMark />
+        <SavedViews />
         <button type="button" className="link-button" aria-label={`Times are ${zone === 'utc' ? 'UTC' : 'local'}; change`} onClick={() => change({ zone: zone === 'utc' ? 'local' : 'utc' })}>
           {zone === 'utc' ? 'UTC' : 'Local time'}
         </button>
@@ -223,8 +229,10 @@ export function Shell() {
       <main className="main" id="main" tabIndex={-1} ref={main} data-path={shown}>
         <StaleBar />
         <BehindBar />
-        {reads === undefined || may(reads) ? <Outlet /> : <Empty title="Not for your role"><p>This view shows what is not of one tenant. An operator or a viewer sees it.</p></Empty>}
+        <ViewBar />
+        {reads === undefined || may(reads) ? <Outlet /> : <Empty title="Not for your role"><p>{whoSees(reads)} see it; you are {article(caller?.role ?? 'agent')}.</p></Empty>}
       </main>
+      <Dialogs />
       <Modal opened={help} onClose={() => setHelp(false)} title="Keyboard" lockScroll={false} size="md" closeButtonProps={{ 'aria-label': 'Close' }}>
         <table className="data">
           <tbody>

@@ -16,3 +16,12 @@ export function callerText({ name, role, tenant, node }: Caller): string {
   if (role === 'agent' && node) return `${name}, agent of ${node}`;
   return role === 'member' && tenant ? `${name}, member of ${tenant}` : `${name}, ${role}`;
 }
+
+// "Operators and administrators": who may, for one who may not.
+export function seenBy(roles: Record<string, string[]>, operation: string): string {
+  const names = (roles[operation] ?? []).map((role) => `${role}s`);
+  const text = names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : (names[0] ?? 'others');
+  return text[0]!.toUpperCase() + text.slice(1);
+}
+
+export const article = (role: string) => `${/^[aeiou]/.test(role) ? 'an' : 'a'} ${role}`;

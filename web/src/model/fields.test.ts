@@ -20,11 +20,11 @@ describe('the fields of forms', () => {
   });
 
   it('are read and written without loss', () => {
-    const tenant = { description: 'pretraining', maxGpus: 512, quotaGpus: null, cohort: '', borrowGpus: null, weight: 2.5, repair: 'apply', repairAfterSeconds: 30 };
+    const tenant = { description: 'pretraining', maxGpus: 512, quotaGpus: null, cohort: '', borrowGpus: null, weight: 2.5, repair: 'apply', repairAfterSeconds: 30, maxPriority: 'high' };
     expect(bodyOf(TENANT, valuesOf(TENANT, { ...tenant, gpusHeld: 7, version: 3 }, 'utc'), 'utc')).toEqual(tenant);
     const contract = { guaranteedGbps: 100, maxGbps: null, basis: 'perJob', model: 'pattern', surviveLinkFailure: true, isolated: false, isolation: 'lane', classes: ['all-reduce', 'bulk'], reservedPermille: 900, maxGpus: null, maxNvlinkDomains: 4 };
     expect(bodyOf(CONTRACT, valuesOf(CONTRACT, contract, 'utc'), 'utc')).toEqual(contract);
-    const policy = { priorityClasses: [{ name: 'high', value: 10, mayPreempt: true, preemptible: false }], backfill: 'none', fairShare: 'decayed', halfLife: 'PT168H', defaultDuration: 'PT24H', overrun: 'PT5M', starvationBound: 'PT24H', minRuntime: 'PT1M', reclaimAnyPriority: false, reservedJobs: 8, preemptionPlans: 4 };
+    const policy = { priorityClasses: [{ name: 'high', value: 10, mayPreempt: true, preemptible: false }], backfill: 'none', fairShare: 'decayed', halfLife: 'PT168H', defaultDuration: 'PT24H', overrun: 'PT5M', starvationBound: 'PT24H', minRuntime: 'PT1M', reclaimAnyPriority: false, reservedJobs: 8, preemptionPlans: 4, placeWait: 'PT30M', placeWaitShare: 0.05, placeWaitGain: 0.1 };
     expect(bodyOf(POLICY, valuesOf(POLICY, policy, 'utc'), 'utc')).toEqual(policy);
   });
 
@@ -47,7 +47,7 @@ describe('the fields of forms', () => {
   });
 
   it('say what is wrong', () => {
-    expect(errorsOf(TENANT, { ...valuesOf(TENANT, {}, 'utc'), maxGpus: '1.5', weight: 'much' }, 'utc')).toEqual({ maxGpus: 'a whole number', weight: 'a number' });
+    expect(errorsOf(TENANT, { ...valuesOf(TENANT, {}, 'utc'), maxGpus: '1.5', weight: 'much', maxPriority: 'normal' }, 'utc')).toEqual({ maxGpus: 'a whole number', weight: 'a number' });
     const policy = { ...valuesOf(POLICY, {}, 'utc'), halfLife: 'soon', priorityClasses: [{ name: '', value: '1', mayPreempt: false, preemptible: false }] };
     expect(Object.keys(errorsOf(POLICY, policy, 'utc'))).toEqual(['priorityClasses', 'halfLife']);
   });

@@ -9,6 +9,7 @@ export interface Field {
   required?: boolean;
   hint?: string;
   options?: string[]; // of a choice
+  texts?: Record<string, string>; // of its options, where they are not their words
   columns?: Field[]; // of rows
   when?: (values: Values) => boolean; // shown, and part of the body, only then
 }

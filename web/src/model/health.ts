@@ -5,7 +5,8 @@ export interface Need {
   tone: 'bad' | 'warn' | 'drain';
   text: string;
   detail: string;
-  subject?: { kind: string; id: string };
+  subject?: { kind: string; id: string; name?: string };
+  alarm?: Schema['Alarm'];
 }
 
 export interface Facts {
@@ -18,11 +19,26 @@ export interface Facts {
 
 const QUIET_PHASES = new Set(['synced', 'watching', 'programming', 'discovering']);
 
+// What cannot be said to be well, as no one looks at it: subnets that are blind or not connected at all.
+export function unwatched(subnets: Schema['Subnet'][]): string | null {
+  const unseen = subnets.filter((subnet) => subnet.live?.unseen).map((subnet) => subnet.id);
+  if (unseen.length > 0) return `${unseen.join(', ')} cannot be seen now`;
+  return subnets.every((subnet) => !subnet.live) ? 'no subnet is connected, so cables are not watched' : null;
+}
+
+// Texts name what can be typed at a terminal or sent to the API; here there is a button for it.
+export function inWords(text: string): string {
+  return text
+    .replace(/\bPOST \/v1\/jobs\/[^\s/]+\/repair moves their ranks/g, 'a repair moves their ranks')
+    .replace(/\bPOST \/v1\/jobs\/([^\s/]+)\/([a-z]+)/g, '“$2” at job $1')
+    .replace(/\bGET \/v1\/(alarms|drains|events|jobs|nodes|switches|tenants)\b/g, 'the view of $1');
+}
+
 export function needs({ alarms, subnets, guarantees, drains, waiting }: Facts): Need[] {
   const found: Need[] = [];
   for (const alarm of alarms) {
-    if (alarm.acknowledged) continue; // someone looks after it
-    found.push({ tone: alarm.severity === 'critical' ? 'bad' : 'warn', text: alarm.text, detail: alarm.kind, subject: alarm.subject });
+    if (alarm.acknowledged || alarm.muted) continue; // someone looks after it, or will
+    found.push({ tone: alarm.severity === 'critical' ? 'bad' : 'warn', text: alarm.text, detail: alarm.kind, subject: alarm.subject, alarm });
   }
   const alarmed = new Set(alarms.map((alarm) => `${alarm.subject.kind}/${alarm.subject.id}`));
   for (const subnet of subnets) {
@@ -31,20 +47,22 @@ export function needs({ alarms, subnets, guarantees, drains, waiting }: Facts): 
     if (!QUIET_PHASES.has(phase)) {
       found.push({ tone: phase === 'offline' || phase === 'blind' ? 'bad' : 'warn', text: `subnet ${subnet.id} is ${phase}${subnet.live.problem ? `: ${subnet.live.problem}` : ''}`, detail: 'subnet', subject: { kind: 'subnet', id: subnet.id } });
     }
-    if (subnet.live.differenceCount > 0) {
-      found.push({ tone: 'warn', text: `subnet ${subnet.id}: ${subnet.live.differenceCount} difference${subnet.live.differenceCount === 1 ? '' : 's'} from the accepted cabling`, detail: 'cabling', subject: { kind: 'subnet', id: subnet.id } });
+    // A cable that is down is one too; its alarm tells of it, or is looked after.
+    const differences = subnet.live.differenceCount - alarms.filter((alarm) => alarm.kind === 'link.down' && alarm.subnet === subnet.id).length;
+    if (differences > 0) {
+      found.push({ tone: 'warn', text: `subnet ${subnet.id}: ${differences} difference${differences === 1 ? '' : 's'} from the accepted cabling`, detail: 'cabling', subject: { kind: 'subnet', id: subnet.id } });
     }
   }
   for (const guarantee of guarantees) {
-    if (guarantee.state !== 'holds' && !alarmed.has(`job/${guarantee.job}`)) {
+    if (guarantee.state === 'atRisk' && !alarmed.has(`job/${guarantee.job}`)) {
       found.push({ tone: 'bad', text: `guarantee of ${guarantee.job} (${guarantee.tenant}) is at risk: ${guarantee.reason}`, detail: 'guarantee', subject: { kind: 'job', id: guarantee.job } });
     }
   }
   for (const drain of drains) {
     if (drain.state === 'drained') {
-      found.push({ tone: 'drain', text: `${drain.kind} ${drain.id} is safe to unplug${drain.reason ? `: ${drain.reason}` : ''}`, detail: 'drain', subject: { kind: drain.kind, id: drain.id } });
+      found.push({ tone: 'drain', text: `${drain.kind} ${drain.name} is safe to unplug${drain.reason ? `: ${drain.reason}` : ''}`, detail: 'drain', subject: { kind: drain.kind, id: drain.id, name: drain.name } });
     } else if (drain.waitsFor) {
-      found.push({ tone: 'warn', text: `drain of ${drain.kind} ${drain.id} waits: ${drain.waitsFor}`, detail: 'drain', subject: { kind: drain.kind, id: drain.id } });
+      found.push({ tone: 'warn', text: `drain of ${drain.kind} ${drain.name} waits: ${drain.waitsFor}`, detail: 'drain', subject: { kind: drain.kind, id: drain.id, name: drain.name } });
     }
   }
   for (const job of waiting) {

@@ -11,6 +11,7 @@ const history: CounterHistory = {
       port: 'a/1',
       portName: 'leaf-1/1',
       link: 'a/1--b/1',
+      unread: null,
       load: [null, 0.5, 0.25, null],
       peak: [null, 0.9, 0.3, null],
       waiting: [null, 0, 0.1, null],

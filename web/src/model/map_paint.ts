@@ -1,7 +1,7 @@
 // Colours of the map, by what the user wants to see.
 import type { MapBundle, MapGroup } from './map_layout';
 
-export type Colouring = 'state' | 'load' | 'errors' | 'gpus' | 'tenant' | 'reserved' | 'against';
+export type Colouring = 'state' | 'load' | 'errors' | 'gpus' | 'tenant' | 'reserved' | 'against' | 'job';
 export const COLOURINGS: [Colouring, string][] = [
   ['state', 'State and drains'],
   ['load', 'Load'],
@@ -12,7 +12,7 @@ export const COLOURINGS: [Colouring, string][] = [
   ['tenant', 'Tenant'],
 ];
 
-export type Ink = 'line' | 'ok' | 'warn' | 'bad' | 'drain' | 'accent' | 'dim' | 'panel' | `c${number}`;
+export type Ink = 'unknown' | 'line' | 'ok' | 'warn' | 'bad' | 'drain' | 'accent' | 'dim' | 'panel' | `c${number}`;
 
 // Bands of load as operators read them: quiet, 60 to 80%, to 95%, above.
 export function band(share: number): Ink {
@@ -22,10 +22,21 @@ export function band(share: number): Ink {
   return 'ok';
 }
 
+// Of one job: what a cable carries of it in the mean over a step is seldom near its rate.
+export function jobBand(share: number): Ink {
+  if (share > 0.8) return 'bad';
+  if (share > 0.4) return 'warn';
+  return share >= 0.1 ? 'c7' : 'ok';
+}
+
 export interface PaintContext {
   alarmed: Map<string, 'warning' | 'critical'>; // device name or link id
   reserved: Map<string, { fullest: number; ofLink: number }>; // link id -> of its class, and of the whole link
   tenants: string[];
+}
+
+export function tenantInk(tenant: string, context: PaintContext): Ink {
+  return `c${((([...new Set(context.tenants)].sort().indexOf(tenant) % 8) + 8) % 8) + 1}`;
 }
 
 export function groupInk(group: MapGroup, colouring: Colouring, context: PaintContext): Ink {
@@ -33,15 +44,17 @@ export function groupInk(group: MapGroup, colouring: Colouring, context: PaintCo
     const alarm = context.alarmed.get(group.name);
     if (alarm === 'critical') return 'bad';
     if (group.drained > 0) return 'drain';
-    if (alarm === 'warning' || group.linksDown > 0) return 'warn';
+    if (alarm === 'warning' || group.linksDown > 0 || group.linksHeld > 0) return 'warn';
+    if (group.linksUnknown > 0) return 'unknown'; // never "in order"
     return 'dim';
   }
   if (colouring === 'errors') return 'dim';
+  if (colouring === 'job') return group.jobGpus ? 'accent' : 'dim';
   if (colouring === 'gpus') return group.gpus === 0 ? 'dim' : group.freeGpus === group.gpus ? 'line' : band(1 - group.freeGpus / group.gpus);
   if (colouring === 'tenant') {
     const most = [...group.tenants].sort((a, b) => b.gpus - a.gpus)[0];
     if (!most) return 'line';
-    return `c${((([...new Set(context.tenants)].sort().indexOf(most.tenant) % 8) + 8) % 8) + 1}`;
+    return tenantInk(most.tenant, context);
   }
   return 'dim';
 }
@@ -50,6 +63,8 @@ export function groupInk(group: MapGroup, colouring: Colouring, context: PaintCo
 const GRADES: Record<NonNullable<MapBundle['errors']>['grade'], Ink> = { none: 'ok', some: 'accent', warning: 'warn', critical: 'bad' };
 
 export function bundleInk(bundle: MapBundle, colouring: Colouring, context: PaintContext): Ink {
+  if (bundle.unknown > 0 && (colouring === 'load' || colouring === 'errors' || colouring === 'against')) return 'line'; // what was read last is not now
+  if (colouring === 'job') return bundle.job ? jobBand(bundle.job.share) : 'line';
   if (colouring === 'load') return bundle.utilisation === null ? 'line' : band(bundle.utilisation);
   if (colouring === 'reserved') {
     const share = bundle.link ? context.reserved.get(bundle.link)?.fullest : undefined;
@@ -64,8 +79,9 @@ export function bundleInk(bundle: MapBundle, colouring: Colouring, context: Pain
   }
   if (colouring === 'errors') return bundle.errors ? GRADES[bundle.errors.grade] : 'line';
   if (bundle.down > 0) return 'bad';
+  if (bundle.unknown > 0) return 'unknown';
   if (bundle.drained > 0) return 'drain';
-  if (bundle.degraded > 0) return 'warn';
+  if (bundle.degraded > 0 || bundle.held > 0) return 'warn';
   if (colouring === 'state' && bundle.link && context.alarmed.has(bundle.link)) return context.alarmed.get(bundle.link) === 'critical' ? 'bad' : 'warn';
   return 'line';
 }

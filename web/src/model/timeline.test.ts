@@ -29,7 +29,8 @@ describe('the past', () => {
     expect(statesAt([event(5, ['a', 'up'])], 4).get('a')).toBe('down');
   });
   it('changes the bundles of single links alone', () => {
-    const map = { bundles: [{ link: 'a', down: 0, degraded: 0 }, { link: null, down: 3, degraded: 0 }, { link: 'b', down: 1, degraded: 0 }] };
+    const none = { degraded: 0, held: 0, unknown: 0 };
+    const map = { bundles: [{ ...none, link: 'a', down: 0 }, { ...none, link: null, down: 3 }, { ...none, link: 'b', down: 1 }] };
     expect(mapAt(map, new Map([['a', 'down']])).bundles.map((bundle) => bundle.down)).toEqual([1, 3, 1]);
   });
 });

@@ -79,12 +79,12 @@ export function stopsOf(events: TimelineEvent[], now: number, read: boolean): St
 }
 
 // The map as it was: bundles of one link are as the link was; others keep what they show, less what is known to differ.
-export function mapAt<Map_ extends { bundles: { link: string | null; down: number; degraded: number }[] }>(map: Map_, states: Map<string, PastState>): Map_ {
+export function mapAt<Map_ extends { bundles: { link: string | null; down: number; degraded: number; held: number; unknown: number }[] }>(map: Map_, states: Map<string, PastState>): Map_ {
   return {
     ...map,
     bundles: map.bundles.map((bundle) => {
       const state = bundle.link === null ? undefined : states.get(bundle.link);
-      return state === undefined ? bundle : { ...bundle, down: state === 'down' ? 1 : 0, degraded: state === 'degraded' ? 1 : 0 };
+      return state === undefined ? bundle : { ...bundle, down: state === 'down' ? 1 : 0, degraded: state === 'degraded' ? 1 : 0, held: 0, unknown: 0 };
     }),
   };
 }

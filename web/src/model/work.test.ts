@@ -3,7 +3,9 @@ import type { Schema } from '../api/client';
 import { spanOf, ticks } from './calendar';
 import { checkCertificate } from './certificate';
 import { parseTargets, drainCommand, routeChange, stepOf, targetTexts, together } from './drain';
-import { byType, needs, strandedGpus, type Facts } from './health';
+import { byType, inWords, needs, strandedGpus, unwatched, type Facts } from './health';
+import { linkNamed } from './names';
+import { waitReasons } from './queue';
 import { commandOf, EMPTY_FORM, formErrors, gpusOf, requestOf } from './job_form';
 import { arrange, byRail, telling, type Rank } from './placement';
 import { isAddress, rankMatches, type Found } from './search';
@@ -75,9 +77,36 @@ describe('drains', () => {
 
 describe('what needs a person', () => {
   const nothing: Facts = { alarms: [], subnets: [], guarantees: [], drains: [], waiting: [] };
-  const alarm = (severity: 'warning' | 'critical', id: string): Schema['Alarm'] => ({ id, kind: 'link.down', severity, subject: { kind: 'link', id, name: id }, subnet: null, text: `${id} is down`, jobs: [], raisedAt: '2026-11-22T12:00:00Z', acknowledged: null, version: 1 });
+  const alarm = (severity: 'warning' | 'critical', id: string): Schema['Alarm'] => ({ id, kind: 'link.down', severity, subject: { kind: 'link', id, name: id }, subnet: null, text: `${id} is down`, message: { code: null, parts: [] }, jobs: [], muted: null, raisedAt: '2026-11-22T12:00:00Z', acknowledged: null, version: 1 });
+  it('is said in words of the page, not of the API', () => {
+    expect(inWords('it is cut off: POST /v1/jobs/job-000001/repair moves their ranks')).toBe('it is cut off: a repair moves their ranks');
+    expect(inWords('nothing of the kind')).toBe('nothing of the kind');
+  });
+  it('is no well-being where no one looks', () => {
+    const watched = (unseen: boolean | null) => [{ id: 'compute', live: unseen === null ? null : { unseen } }] as unknown as Parameters<typeof unwatched>[0];
+    expect(unwatched(watched(false))).toBeNull();
+    expect(unwatched(watched(true))).toContain('compute cannot be seen');
+    expect(unwatched(watched(null))).toContain('no subnet is connected');
+    expect(unwatched([])).toContain('no subnet is connected');
+  });
+  it('sums up why jobs wait, in words', () => {
+    const waits = waitReasons([{ gpus: 8, waits: { code: 'quotaOfTenant' } }, { gpus: 64, waits: { code: 'noCapacity' } }, { gpus: 8, waits: { code: 'noCapacity' } }, { gpus: 1, waits: null }]);
+    expect(waits.map(({ code, jobs, gpus }) => [code, jobs, gpus])).toEqual([['noCapacity', 2, 72], ['quotaOfTenant', 1, 8], ['asked', 1, 1]]);
+    expect(waits[0]!.text).toContain('fragments');
+  });
+  it('names links by their devices where these are known', () => {
+    const names = new Map([['0c42a10300280050', 'leaf-1']]);
+    expect(linkNamed('0c42a10300280050/3--0c42a10300280060/1', names)).toBe('leaf-1/3--0c42a10300280060/1');
+    expect(linkNamed('east--west', names)).toBe('east--west');
+  });
   it('is nothing when nothing is wrong', () => expect(needs(nothing)).toEqual([]));
   it('is no alarm that is looked after', () => expect(needs({ ...nothing, alarms: [{ ...alarm('critical', 'a'), acknowledged: { by: 'ana', at: '2026-11-22T12:01:00Z', note: '' } }] })).toEqual([]));
+  it('is no difference of the cabling whose alarm is muted', () => {
+    const subnets = [{ id: 'compute', live: { phase: 'synced', problem: '', differenceCount: 1 } }] as unknown as Schema['Subnet'][];
+    const muted = { ...alarm('warning', 'a'), subnet: 'compute', muted: { by: 'ana', at: '2026-11-22T12:01:00Z', until: '2026-11-22T18:00:00Z', note: '' } };
+    expect(needs({ ...nothing, subnets, alarms: [muted] })).toEqual([]);
+    expect(needs({ ...nothing, subnets }).map((need) => need.text)).toEqual(['subnet compute: 1 difference from the accepted cabling']);
+  });
   it('puts critical first', () => {
     expect(needs({ ...nothing, alarms: [alarm('warning', 'a'), alarm('critical', 'b')] }).map((need) => need.text)).toEqual(['b is down', 'a is down']);
   });
@@ -128,7 +157,7 @@ describe('the calendar', () => {
 });
 
 describe('a certificate', () => {
-  const good = { railweave: 'certificate', version: 1, routes: { format: 'opensm.fdbs', fnv1a64: '0', tables: '0' }, usablePermille: 950, classes: [{ name: 'a', sharePermille: 500 }], linksDown: [], jobs: [{ job: 'job-000001', tenant: 't', class: 'a', promise: 'hose', reservedPermille: 1000, survivesLinkFailure: false, ports: [] }], links: [{ from: 'x/1', to: 'y/1', capacityMbps: 400_000, reservedMbps: [380_000], weights: [1] }] } as unknown as Schema['Certificate'];
+  const good = { railweave: 'certificate', version: 2, routes: { format: 'opensm.fdbs', fnv1a64: '0' }, usablePermille: 950, classes: [{ name: 'a', sharePermille: 500 }], linksDown: [], jobs: [{ job: 'job-000001', tenant: 't', class: 'a', promise: 'hose', reservedPermille: 1000, survivesLinkFailure: false, ports: [] }], links: [{ from: 'x/1', to: 'y/1', capacityMbps: 400_000, reservedMbps: [380_000], weights: [1] }] } as unknown as Schema['Certificate'];
   it('adds up', () => expect(checkCertificate(good).problems).toEqual([]));
   it('is refused where it does not', () => {
     const bad = structuredClone(good);

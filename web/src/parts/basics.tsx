@@ -3,11 +3,11 @@ import { useMantineColorScheme, useComputedColorScheme } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { isForbidden, ProblemError } from '../api/client';
-import { useSettings } from '../app/settings';
-import { Icon } from '../app/icons';
+import { useSettings } from './settings';
+import { Icon } from './icons';
 import { ago, time, words } from '../model/format';
+import type { Tone } from '../model/tones';
 
-export type Tone = 'ok' | 'warn' | 'bad' | 'drain' | 'info' | 'none';
 
 export function Badge({ tone = 'none', children, plain }: { tone?: Tone; children: ReactNode; plain?: boolean }) {
   return <span className={`badge ${tone}${plain ? ' plain' : ''}`}>{children}</span>;
@@ -170,12 +170,16 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+const NO_FABRIC = new Set(['routes.noFabric', 'fabric.none', 'topology.none']); // nothing is wrong: nothing is there yet
+
 export function ProblemBox({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : undefined;
+  if (problem && NO_FABRIC.has(problem.code)) return <Empty title="No fabric is known yet"><p>This view shows routes of a fabric. <Link to="/">The first step</Link> is to import one.</p></Empty>;
+  const away = error instanceof TypeError; // of fetch: no answer at all
   return (
     <div className="problem" role="alert">
-      <b>{problem?.problem.title ?? (error instanceof TypeError ? 'The service does not answer' : 'This failed')}</b>
-      <div>{error instanceof Error ? error.message : String(error)}</div>
+      <b>{problem?.problem.title ?? (away ? 'The service does not answer' : 'This failed')}</b>
+      <div>{away ? 'It is away, restarting, or out of this network’s reach. This page tries again by itself.' : error instanceof Error ? error.message : String(error)}</div>
       {problem?.problem.errors?.map((part) => (
         <div key={part.pointer}>
           <code>{part.pointer}</code> {part.detail}
@@ -211,7 +215,7 @@ export function Shown<T>({ query, children, lines }: { query: QueryLike<T>; chil
       </>
     );
   }
-  if (isForbidden(query.error)) return <Empty title="Not for your role"><p>An operator sees it.</p></Empty>;
+  if (isForbidden(query.error)) return <Empty title="Not for your role"><p>It is not shown to your role.</p></Empty>;
   if (query.error) return <div className="in"><ProblemBox error={query.error} retry={() => void query.refetch()} /></div>;
   return <Loading lines={lines ?? 4} />;
 }
@@ -228,17 +232,18 @@ export function ThemeButton() {
 }
 
 // What an event or alarm is about, as a link to its view.
-export function SubjectLink({ kind, id }: { kind: string; id: string }) {
+// name: the same by the names of devices.
+export function SubjectLink({ kind, id, name = id }: { kind: string; id: string; name?: string | undefined }) {
   switch (kind) {
     case 'job':
       return <Link to="/jobs/$id" params={{ id }}>{id}</Link>;
     case 'link':
     case 'siteLink':
-      return <Link to="/links/$" params={{ _splat: id }} className="mono">{id}</Link>;
+      return <Link to="/links/$" params={{ _splat: id }} className="mono" title={id}>{name}</Link>;
     case 'switch':
-      return <Link to="/switches/$id" params={{ id }}>{id}</Link>;
+      return <Link to="/switches/$id" params={{ id }}>{name}</Link>;
     case 'node':
-      return <Link to="/nodes/$id" params={{ id }}>{id}</Link>;
+      return <Link to="/nodes/$id" params={{ id }}>{name}</Link>;
     case 'tenant':
     case 'contract':
       return <Link to="/tenants/$id" params={{ id }}>{id}</Link>;

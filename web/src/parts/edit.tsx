@@ -3,9 +3,9 @@
 import { Button, Checkbox, Modal, NativeSelect, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import { useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { ProblemError } from '../api/client';
-import { useSettings } from '../app/settings';
+import { useSettings } from './settings';
 import { errorsOf, valuesOf, type Field, type Row, type Values } from '../model/fields';
 import { words, type Zone } from '../model/format';
 import { Cli, Loading, ProblemBox } from './basics';
@@ -53,12 +53,12 @@ function Rows({ field, rows, set }: { field: Field; rows: Row[]; set: (rows: Row
   );
 }
 
-function Input({ field, value, error, zone, set }: { field: Field; value: string | boolean | Row[]; error: string | undefined; zone: Zone; set: (value: string | boolean | Row[]) => void }) {
+function Input({ field, value, error, zone, set, first }: { field: Field; value: string | boolean | Row[]; error: string | undefined; zone: Zone; set: (value: string | boolean | Row[]) => void; first: boolean }) {
   if (field.kind === 'rows') return <Rows field={field} rows={value as Row[]} set={set} />;
   if (field.kind === 'flag') return <Checkbox className="wide" label={field.label} checked={value === true} onChange={(event) => set(event.currentTarget.checked)} />;
   if (field.kind === 'choice') {
     const options = [...new Set([...(field.options ?? []), String(value)])].filter((option) => option !== '' || field.nullable);
-    return <NativeSelect label={field.label} description={field.hint} data={options.map((option) => ({ value: option, label: words(option) }))} value={String(value)} onChange={(event) => set(event.currentTarget.value)} />;
+    return <NativeSelect label={field.label} description={field.hint} data={options.map((option) => ({ value: option, label: field.texts?.[option] ?? words(option) }))} value={String(value)} onChange={(event) => set(event.currentTarget.value)} />;
   }
   return (
     <TextInput
@@ -69,9 +69,25 @@ function Input({ field, value, error, zone, set }: { field: Field; value: string
       withAsterisk={field.required ?? false}
       value={String(value)}
       error={error}
+      data-autofocus={first || undefined}
       onChange={(event) => set(event.currentTarget.value)}
     />
   );
+}
+
+// What is typed right after a dialog opens goes into its first field: the dialog's own focus is set before the form is there.
+const DIALOG_FOCUS_MS = 80;
+function useFirstField() {
+  const self = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    const focus = () => {
+      if (!self.current?.querySelector(':focus')) self.current?.querySelector<HTMLElement>('[data-autofocus]')?.focus();
+    };
+    focus();
+    const later = setTimeout(focus, DIALOG_FOCUS_MS);
+    return () => clearTimeout(later);
+  }, []);
+  return self;
 }
 
 function Form({ editing, value, tag, close, reload }: { editing: Editing; value: Record<string, unknown>; tag: string | null; close: () => void; reload: (() => void) | undefined }) {
@@ -90,6 +106,7 @@ function Form({ editing, value, tag, close, reload }: { editing: Editing; value:
     close();
   };
   const form = { name, values, before, zone };
+  const self = useFirstField();
   const save = useMutation({ mutationFn: () => editing.save({ ...form, tag }), onSuccess: () => done(editing.named ? `${name} is set` : editing.saved) });
   const remove = useMutation({ mutationFn: () => editing.remove!.run(tag), onSuccess: () => done('Removed') });
   const error = save.error ?? remove.error;
@@ -97,6 +114,7 @@ function Form({ editing, value, tag, close, reload }: { editing: Editing; value:
   return (
     <form
       className="form"
+      ref={self}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -106,8 +124,8 @@ function Form({ editing, value, tag, close, reload }: { editing: Editing; value:
     >
       {editing.named && <TextInput label={editing.named} value={name} error={tried ? errors.name : undefined} onChange={(event) => setName(event.currentTarget.value)} withAsterisk data-autofocus />}
       <div className="two fields">
-        {editing.fields.filter((field) => field.when?.(values) ?? true).map((field) => (
-          <Input key={field.name} field={field} value={values[field.name] ?? ''} error={tried || values[field.name] !== before[field.name] ? errors[field.name] : undefined} zone={zone} set={(next) => setValues({ ...values, [field.name]: next })} />
+        {editing.fields.filter((field) => field.when?.(values) ?? true).map((field, at) => (
+          <Input key={field.name} first={at === 0 && !editing.named} field={field} value={values[field.name] ?? ''} error={tried || values[field.name] !== before[field.name] ? errors[field.name] : undefined} zone={zone} set={(next) => setValues({ ...values, [field.name]: next })} />
         ))}
       </div>
       {editing.note}
@@ -141,13 +159,22 @@ export function EditDialog({ editing, close }: { editing: Editing; close: () => 
   );
 }
 
+// The dialog that is open is the frame's, not of the row whose button opened it: what is typed outlives a row that goes,
+// as that of an alarm that is over, or that stands elsewhere now.
+let open: Editing | null = null;
+const listeners = new Set<() => void>();
+function showDialog(editing: Editing | null) {
+  open = editing;
+  listeners.forEach((listener) => listener());
+}
+export function Dialogs() {
+  const editing = useSyncExternalStore((listener) => { listeners.add(listener); return () => listeners.delete(listener); }, () => open);
+  useEffect(() => () => { open = null; }, []);
+  return editing && <EditDialog key={editing.title} editing={editing} close={() => showDialog(null)} />;
+}
+
 // A button that opens the dialog.
 export function EditButton({ label, editing, plain }: { label: string; editing: Editing; plain?: boolean }) {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      {plain ? <button type="button" className="link-button" onClick={() => setOpen(true)}>{label}</button> : <Button size="xs" variant="default" onClick={() => setOpen(true)}>{label}</Button>}
-      {open && <EditDialog editing={editing} close={() => setOpen(false)} />}
-    </>
-  );
+  const show = () => showDialog(editing);
+  return plain ? <button type="button" className="link-button" onClick={show}>{label}</button> : <Button size="xs" variant="default" onClick={show}>{label}</Button>;
 }

@@ -9,8 +9,11 @@ import {
   type SortingState,
 } from '@tanstack/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef, type ReactNode } from 'react';
-import { useParam } from '../app/params';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { flushSync } from 'react-dom';
+import { useParam } from './params';
 import { csv, type Cell } from '../model/csv';
 import { count } from '../model/format';
 import { Empty } from './basics';
@@ -27,8 +30,12 @@ export interface Column<T> {
 const ROW = 30;
 
 function download(name: string, type: string, text: string) {
+  saveBlob(name, new Blob([text], { type }));
+}
+
+export function saveBlob(name: string, blob: Blob) {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -45,6 +52,37 @@ export function matches<T>(row: T, columns: Column<T>[], needle: string): boolea
     .every((word) => columns.some((column) => String(column.value(row) ?? '').toLowerCase().includes(word)));
 }
 
+// A list of which only the beginning is here: what is filtered for is asked of the service too.
+export interface Beginning<T> {
+  of: string; // what these are: "links"
+  ask?: (text: string) => Promise<T[]>;
+}
+const ASK_MS = 300;
+
+function useAsked<T>(name: string, filter: string, beginning: Beginning<T> | undefined): { rows: T[]; pending: boolean } {
+  const [typed] = useDebouncedValue(filter.trim(), ASK_MS);
+  const ask = beginning?.ask;
+  const asked = useQuery({ queryKey: [name, 'asked', typed], queryFn: () => ask!(typed), enabled: ask !== undefined && typed.length > 1, retry: false });
+  return { rows: asked.data ?? [], pending: ask !== undefined && filter.trim().length > 1 && (asked.isFetching || typed !== filter.trim()) };
+}
+
+// Rows that are not in view are not in the document; on paper all are, to a bound that a browser can lay out.
+const MOST_PRINTED = 5000;
+function usePrinting(): boolean {
+  const [printing, setPrinting] = useState(false);
+  useEffect(() => {
+    const begin = () => flushSync(() => setPrinting(true));
+    const end = () => setPrinting(false);
+    window.addEventListener('beforeprint', begin);
+    window.addEventListener('afterprint', end);
+    return () => {
+      window.removeEventListener('beforeprint', begin);
+      window.removeEventListener('afterprint', end);
+    };
+  }, []);
+  return printing;
+}
+
 interface Props<T> {
   name: string; // of the file, and of its URL parameters
   rows: T[];
@@ -55,13 +93,21 @@ interface Props<T> {
   height?: number | string;
   note?: ReactNode;
   tools?: boolean;
+  beginning?: Beginning<T> | undefined;
 }
 
-export function DataTable<T>({ name, rows, columns, rowKey, empty, filters, height = 'calc(100vh - 250px)', note, tools = true }: Props<T>) {
+export function DataTable<T>({ name, rows: given, columns, rowKey, empty, filters, height = 'calc(100vh - 250px)', note, tools = true, beginning }: Props<T>) {
   const [filter, setFilter] = useParam(`${name}.q`);
   const [order, setOrder] = useParam(`${name}.sort`);
   const box = useRef<HTMLDivElement>(null);
 
+  const asked = useAsked(name, filter, beginning);
+  const rows = useMemo(() => {
+    if (asked.rows.length === 0) return given;
+    const known = new Set(given.map(rowKey));
+    return [...given, ...asked.rows.filter((row) => !known.has(rowKey(row)))];
+  }, [given, asked.rows, rowKey]);
+  const printing = usePrinting();
   const shown = useMemo(() => (filter ? rows.filter((row) => matches(row, columns, filter)) : rows), [rows, columns, filter]);
   const sorting: SortingState = useMemo(
     () => (order ? [{ id: order.replace(/^-/, ''), desc: order.startsWith('-') }] : []),
@@ -89,12 +135,13 @@ export function DataTable<T>({ name, rows, columns, rowKey, empty, filters, heig
     overscan: 12,
     enabled: lines.length > 200,
   });
-  const some = lines.length > 200;
+  const some = lines.length > 200 && !printing;
   const items = virtual.getVirtualItems();
   const before = some ? (items[0]?.start ?? 0) : 0;
   const after = some ? virtual.getTotalSize() - (items.at(-1)?.end ?? 0) : 0;
   const at = (line: (typeof lines)[number]) => position.get(line.id) ?? 0;
-  const visible = some ? items.map((item) => lines[item.index]!) : lines;
+  const visible = some ? items.map((item) => lines[item.index]!) : printing ? lines.slice(0, MOST_PRINTED) : lines;
+  const part = beginning && !filter ? ` of the first ${count(given.length)}` : beginning ? ' of these' : '';
 
   const exported = () => lines.map((line) => columns.map((column) => column.value(line.original)));
   return (
@@ -113,25 +160,30 @@ export function DataTable<T>({ name, rows, columns, rowKey, empty, filters, heig
           <span className="grow" />
           <span className="dim" aria-live="polite">
             {lines.length === rows.length ? count(rows.length) : `${count(lines.length)} of ${count(rows.length)}`}
+            {beginning && ` (the first ${count(given.length)} ${beginning.of}; a filter asks the service for others)`}
             {note}
           </span>
           <button type="button" className="link-button" onClick={() => download(`${name}.csv`, 'text/csv', csv(columns.map((c) => c.name), exported()))}>
-            CSV
+            CSV{part}
           </button>
           <button type="button" className="link-button" onClick={() => download(`${name}.json`, 'application/json', JSON.stringify(lines.map((line) => line.original), null, 2))}>
-            JSON
+            JSON{part}
           </button>
         </div>
       )}
       {lines.length === 0 ? (
-        rows.length > 0 ? (
-          <Empty title="Nothing matches this filter">
-            <button type="button" className="link-button" onClick={() => setFilter('')}>Show all {count(rows.length)}</button>
+        asked.pending ? (
+          <Empty title="Asking the service" />
+        ) : rows.length > 0 ? (
+          <Empty title={beginning?.ask ? `Nothing matches “${filter}”, here or at the service` : 'Nothing matches this filter'}>
+            <button type="button" className="link-button" onClick={() => setFilter('')}>Show {beginning ? 'the first' : 'all'} {count(given.length)}</button>
           </Empty>
         ) : (
           (empty ?? <Empty title="Nothing here" />)
         )
       ) : (
+        <>
+        {printing && (lines.length > MOST_PRINTED || beginning) && <p className="print-note">Printed: {lines.length > MOST_PRINTED ? `the first ${count(MOST_PRINTED)} of ${count(lines.length)} lines` : `${count(lines.length)} lines`}{beginning && `, of the first ${count(given.length)} ${beginning.of} alone`}. The command line has all.</p>}
         <div className="table-box" ref={box} style={{ maxHeight: height }} tabIndex={0} role="region" aria-label={`Table of ${name}`}>
           <table className="data" aria-rowcount={lines.length + 1}>
             <thead>
@@ -154,7 +206,7 @@ export function DataTable<T>({ name, rows, columns, rowKey, empty, filters, heig
               {visible.map((line) => (
                 <tr key={rowKey(line.original)} aria-rowindex={at(line) + 2} data-index={at(line)} ref={some ? virtual.measureElement : undefined}>
                   {columns.map((column) => (
-                    <td key={column.id} className={`${column.num ? 'num' : ''}${column.wrap ? ' wrap' : ''}`}>
+                    <td key={column.id} data-name={column.name} className={`${column.num ? 'num' : ''}${column.wrap ? ' wrap' : ''}`}>
                       {column.cell ? column.cell(line.original) : (column.value(line.original) ?? <span className="dim">–</span>)}
                     </td>
                   ))}
@@ -164,6 +216,7 @@ export function DataTable<T>({ name, rows, columns, rowKey, empty, filters, heig
             </tbody>
           </table>
         </div>
+        </>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 // Parts of one view, by a parameter of its URL.
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useParam } from '../app/params';
+import { useParam } from './params';
 
 export function Tabs({ name, tabs }: { name: string; tabs: [string, ReactNode][] }) {
   const first = tabs[0]![0];

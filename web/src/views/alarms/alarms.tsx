@@ -1,44 +1,21 @@
 // What is wrong now, and who looks after it: acknowledging is for everybody.
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { body, client, type Schema } from '../../api/client';
+import { useQuery } from '@tanstack/react-query';
+import type { Schema } from '../../api/client';
 import { alarmsQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { words } from '../../model/format';
 import { tone } from '../../model/tones';
+import { AlarmActions } from '../../parts/alarm_actions';
 import { Badge, Cli, Empty, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
-import { EditButton, type Editing } from '../../parts/edit';
-import { May } from '../../parts/may';
+import { Said } from '../../parts/said';
 import { DataTable } from '../../parts/table';
-
-const acknowledge = (alarm: Schema['Alarm']): Editing => ({
-  title: 'Acknowledge',
-  fields: [{ name: 'note', label: 'Note', kind: 'text', hint: 'For other people: what is done about it' }],
-  note: <p className="dim">{alarm.text}</p>,
-  save: ({ values }) => body(client.POST('/v1/alarms/{id}/acknowledge', { params: { path: { id: alarm.id } }, body: { note: String(values.note).trim() } })),
-  line: ({ values }) => command('alarms', 'acknowledge', alarm.id, ...(values.note ? ['--note', String(values.note)] : [])),
-  saved: 'Acknowledged, for everybody',
-  submit: 'Acknowledge',
-});
-
-function TakeBack({ alarm }: { alarm: Schema['Alarm'] }) {
-  const queries = useQueryClient();
-  const reopen = useMutation({
-    mutationFn: () => body(client.POST('/v1/alarms/{id}/unacknowledge', { params: { path: { id: alarm.id } }, body: {} })),
-    onError: (error) => notifications.show({ message: error.message, color: 'red' }),
-    onSettled: () => void queries.invalidateQueries({ queryKey: ['alarms'] }),
-  });
-  return <button type="button" className="link-button" disabled={reopen.isPending} onClick={() => reopen.mutate()}>Take back</button>;
-}
 
 export function Alarms() {
   const query = useQuery(alarmsQuery());
   const [severity, setSeverity] = useParam('severity');
   const [kind, setKind] = useParam('kind');
   const [all, setAll] = useParam('acknowledged');
-  const failing = (alarm: Schema['Alarm']) => alarm.subject.kind === 'link' || alarm.subject.kind === 'switch';
   return (
     <>
       <Title actions={<Cli line={command('alarms')} />}>Alarms</Title>
@@ -46,15 +23,17 @@ export function Alarms() {
         <Shown query={query}>
           {({ items }) => {
             const rows = items
+              .filter((alarm) => alarm.muted === null)
               .filter((alarm) => (!severity || alarm.severity === severity) && (!kind || alarm.kind === kind) && (all === 'shown' || alarm.acknowledged === null))
               .sort((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical') || b.raisedAt.localeCompare(a.raisedAt));
-            const hidden = items.filter((alarm) => alarm.acknowledged !== null).length;
+            const hidden = items.filter((alarm) => alarm.acknowledged !== null && alarm.muted === null).length;
+            const muted = items.length - items.filter((alarm) => alarm.muted === null).length;
             return (
               <DataTable
                 name="alarms"
                 rows={rows}
                 rowKey={(alarm) => alarm.id}
-                empty={<Empty title={hidden > 0 ? `Nothing else is wrong; ${hidden} acknowledged` : 'Nothing is wrong'} />}
+                empty={<Empty title={hidden + muted > 0 ? `Nothing else is wrong; ${[hidden > 0 && `${hidden} acknowledged`, muted > 0 && `${muted} muted`].filter(Boolean).join(', ')}` : 'Nothing is wrong'} />}
                 filters={
                   <>
                     <select className="select" aria-label="Severity" value={severity} onChange={(event) => setSeverity(event.target.value)}>
@@ -70,18 +49,9 @@ export function Alarms() {
                 }
                 columns={[
                   { id: 'severity', name: 'Severity', value: (alarm) => alarm.severity, cell: (alarm) => <Badge tone={tone(alarm.severity)}>{alarm.severity}</Badge> },
-                  {
-                    id: 'do', name: '', value: () => null,
-                    cell: (alarm) => (
-                      <span style={{ display: 'grid', justifyItems: 'start' }}>
-                        {failing(alarm) && <Link to="/planning" search={{ [alarm.subject.kind === 'link' ? 'links' : 'switches']: alarm.subject.id } as never}>What if it fails</Link>}
-                        <May call="POST /v1/alarms/{id}/acknowledge">{alarm.acknowledged ? <TakeBack alarm={alarm} /> : <EditButton plain label="Acknowledge" editing={acknowledge(alarm)} />}</May>
-                      </span>
-                    ),
-                  },
                   { id: 'kind', name: 'Kind', value: (alarm) => alarm.kind, cell: (alarm) => words(alarm.kind) },
-                  { id: 'text', name: 'What is wrong, and what to do', value: (alarm) => alarm.text, wrap: true },
-                  { id: 'subject', name: 'About', value: (alarm) => alarm.subject.id, cell: (alarm) => <SubjectLink kind={alarm.subject.kind} id={alarm.subject.id} /> },
+                  { id: 'text', name: 'What is wrong, and what to do', value: (alarm) => alarm.text, wrap: true, cell: (alarm) => <><Said message={alarm.message} text={alarm.text} names={{ [alarm.subject.id]: alarm.subject.name }} /><div><AlarmActions alarm={alarm} /></div></> },
+                  { id: 'subject', name: 'About', value: (alarm) => alarm.subject.name, cell: (alarm) => <SubjectLink kind={alarm.subject.kind} id={alarm.subject.id} name={alarm.subject.name} /> },
                   { id: 'jobs', name: 'Affects', value: (alarm) => alarm.jobs.length, cell: (alarm) => (alarm.jobs.length > 0 ? <span title={alarm.jobs.join(', ')}>{alarm.jobs.slice(0, 2).map((job, i) => <span key={job}>{i > 0 && ', '}<SubjectLink kind="job" id={job} /></span>)}{alarm.jobs.length > 2 && ` and ${alarm.jobs.length - 2} more`}</span> : <span className="dim">no job</span>) },
                   { id: 'raised', name: 'Raised', value: (alarm) => alarm.raisedAt, cell: (alarm) => <When at={alarm.raisedAt} relative /> },
                   ...(all === 'shown' ? [{ id: 'who', name: 'Looked after by', value: (alarm: Schema['Alarm']) => alarm.acknowledged?.by ?? null, cell: (alarm: Schema['Alarm']) => (alarm.acknowledged ? <>{alarm.acknowledged.by} <span className="dim">{alarm.acknowledged.note} <When at={alarm.acknowledged.at} relative /></span></> : '–') }] : []),
@@ -91,6 +61,31 @@ export function Alarms() {
           }}
         </Shown>
       </Panel>
+      <Muted alarms={(query.data?.items ?? []).filter((alarm) => alarm.muted !== null)} />
     </>
+  );
+}
+
+// Apart from the others, until when: what is muted is not forgotten.
+function Muted({ alarms }: { alarms: Schema['Alarm'][] }) {
+  if (alarms.length === 0) return null;
+  return (
+    <Panel title="Muted, and back by themselves" flush className="after" actions={<Cli line={command('alarms', '--muted')} />}>
+      <div data-testid="muted">
+        <DataTable
+          name="muted"
+          tools={false}
+          rows={[...alarms].sort((a, b) => a.muted!.until.localeCompare(b.muted!.until))}
+          rowKey={(alarm) => alarm.id}
+          columns={[
+            { id: 'severity', name: 'Severity', value: (alarm) => alarm.severity, cell: (alarm) => <Badge tone={tone(alarm.severity)}>{alarm.severity}</Badge> },
+            { id: 'until', name: 'Until', value: (alarm) => alarm.muted!.until, cell: (alarm) => <><When at={alarm.muted!.until} /> <span className="dim">(<When at={alarm.muted!.until} relative />)</span></> },
+            { id: 'by', name: 'By', value: (alarm) => alarm.muted!.by },
+            { id: 'why', name: 'Why', value: (alarm) => alarm.muted!.note || null, wrap: true },
+            { id: 'text', name: 'What is wrong', value: (alarm) => alarm.text, wrap: true, cell: (alarm) => <><Said message={alarm.message} text={alarm.text} names={{ [alarm.subject.id]: alarm.subject.name }} /><div><AlarmActions alarm={alarm} /></div></> },
+          ]}
+        />
+      </div>
+    </Panel>
   );
 }

@@ -1,21 +1,31 @@
 // What happened, and what happens: the last thousand events, with new ones on top as they come.
 import type { FabricEvent } from '../../api/events';
 import { useLive } from '../../api/events';
+import { useDeviceNames } from '../../api/names';
 import { useRecent } from '../../api/recent';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { words } from '../../model/format';
+import { linkNamed } from '../../model/names';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Empty, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
+import { Said } from '../../parts/said';
 import { DataTable, type Column } from '../../parts/table';
+
+// Links by the names of their devices.
+function Subject({ event: { subject } }: { event: FabricEvent }) {
+  const devices = useDeviceNames();
+  const link = subject.kind === 'link' || subject.id.includes('--');
+  return <SubjectLink kind={subject.kind} id={subject.id} name={link ? linkNamed(subject.id, devices) : subject.id} />;
+}
 
 export const eventColumns: Column<FabricEvent>[] = [
   { id: 'seq', name: 'Seq', value: (event) => event.seq, num: true },
   { id: 'time', name: 'Time', value: (event) => event.time, cell: (event) => <When at={event.time} /> },
   { id: 'severity', name: 'Severity', value: (event) => event.severity, cell: (event) => (event.severity === 'info' ? <span className="dim">info</span> : <Badge tone={tone(event.severity)}>{event.severity}</Badge>) },
   { id: 'type', name: 'Type', value: (event) => event.type, cell: (event) => words(event.type) },
-  { id: 'subject', name: 'About', value: (event) => `${event.subject.kind}/${event.subject.id}`, cell: (event) => <SubjectLink kind={event.subject.kind} id={event.subject.id} /> },
-  { id: 'summary', name: 'What', value: (event) => event.summary, wrap: true },
+  { id: 'subject', name: 'About', value: (event) => `${event.subject.kind}/${event.subject.id}`, cell: (event) => <Subject event={event} /> },
+  { id: 'summary', name: 'What', value: (event) => event.summary, wrap: true, cell: (event) => <Said message={event.message} text={event.summary} /> },
   { id: 'actor', name: 'By', value: (event) => event.actor },
 ];
 

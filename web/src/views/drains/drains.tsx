@@ -24,7 +24,7 @@ export function Drains() {
               empty={<Empty title="Nothing is drained"><May call="POST /v1/links/{id}/drain"><div className="row"><Link to="/drain">Drain a link, a switch or a node</Link></div></May></Empty>}
               columns={[
                 { id: 'kind', name: 'Kind', value: (item) => item.kind },
-                { id: 'id', name: 'What', value: (item) => item.id, cell: (item) => <SubjectLink kind={item.kind} id={item.id} /> },
+                { id: 'id', name: 'What', value: (item) => item.name, cell: (item) => <SubjectLink kind={item.kind} id={item.id} name={item.name} /> },
                 { id: 'state', name: 'State', value: (item) => item.state, cell: (item) => <Badge tone={tone(item.state)}>{item.state === 'drained' ? 'safe to unplug' : words(item.state)}</Badge> },
                 { id: 'waits', name: 'Waits for', value: (item) => item.waitsFor, wrap: true },
                 { id: 'reason', name: 'Reason', value: (item) => item.reason || null, wrap: true },

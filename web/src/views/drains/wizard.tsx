@@ -6,7 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { body, client, type Schema } from '../../api/client';
 import { drainsQuery, linkQuery, nodeQuery, switchQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { drainCommand, parseTargets, routeChange, stepOf, targetTexts, together, type DrainKind, type Target } from '../../model/drain';
 import { count, percent, words } from '../../model/format';
 import { tone } from '../../model/tones';

@@ -1,23 +1,35 @@
 // The fabric: its map and its inventory.
-import { useQuery } from '@tanstack/react-query';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { domainsQuery, findingsQuery, linksQuery, nodesQuery, subnetsQuery, switchesQuery, type Listed } from '../../api/queries';
-import type { Schema } from '../../api/client';
-import { useParam } from '../../app/params';
+import { changesQuery, domainsQuery, findingsQuery, linksQuery, nodesQuery, subnetsQuery, switchesQuery, type Listed } from '../../api/queries';
+import { body, client, type Schema } from '../../api/client';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { count, microseconds, rate, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Cli, Copyable, Empty, Facts, Panel, Shown, Title, When } from '../../parts/basics';
-import { DataTable, type Column } from '../../parts/table';
+import { May } from '../../parts/may';
+import { DataTable, type Beginning, type Column } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { MapPanel } from './map';
 
-const more = (list: Listed<unknown>) => (list.complete ? undefined : ' (the first; filter by search for others)');
+const beginningOf = <T,>(list: Listed<T>, of: string, ask?: (text: string) => Promise<T[]>): Beginning<T> | undefined => (list.complete ? undefined : { of, ...(ask ? { ask } : {}) });
+
+// Links at what is called so: a switch, a node whose name contains it, or the link itself.
+async function linksCalled(text: string): Promise<Schema['LinkLine'][]> {
+  const none = (answer: Promise<{ items: Schema['LinkLine'][] }>) => answer.then(({ items }) => items, () => []);
+  const at = (end: { switch: string } | { node: string }) => none(body(client.GET('/v1/links', { params: { query: { ...end, limit: 1000 } } })));
+  if (text.includes('--')) return body(client.GET('/v1/links/{id}', { params: { path: { id: text } } })).then((link) => [link as Schema['LinkLine']], () => []);
+  const nodes = await body(client.GET('/v1/nodes', { params: { query: { name: text, limit: 4 } } })).then(({ items }) => items, () => []);
+  return (await Promise.all([at({ switch: text }), ...nodes.map((node) => at({ node: node.id }))])).flat();
+}
+const nodesCalled = (text: string) => body(client.GET('/v1/nodes', { params: { query: { name: text, limit: 1000 } } })).then(({ items }) => items);
 
 export const linkColumns: Column<Schema['LinkLine']>[] = [
   { id: 'a', name: 'From', value: (link) => endText(link.ends[0]!), cell: (link) => <EndLink end={link.ends[0]!} /> },
   { id: 'b', name: 'To', value: (link) => endText(link.ends[1]!), cell: (link) => <EndLink end={link.ends[1]!} /> },
-  { id: 'rate', name: 'Rate', value: (link) => link.rateGbps, cell: (link) => rate(link.rateGbps), num: true },
+  { id: 'rate', name: 'Rate', value: (link) => link.rateGbps, cell: (link) => (link.seenGbps ? <>{rate(link.seenGbps)} <span className="dim">of {rate(link.rateGbps)}</span></> : rate(link.rateGbps)), num: true },
   { id: 'speed', name: 'Speed', value: (link) => `${link.speed} x${link.width}` },
   { id: 'state', name: 'State', value: (link) => (link.drained ? 'drained' : link.state), cell: (link) => <Badge tone={tone(link.drained ? 'drained' : link.state)}>{link.drained ? `drained, ${link.state}` : link.state}</Badge> },
   { id: 'id', name: 'Link', value: (link) => link.id, cell: (link) => <Copyable text={link.id}><Link to="/links/$" params={{ _splat: link.id }} className="mono">{link.id}</Link></Copyable> },
@@ -48,6 +60,12 @@ const switchColumns: Column<Schema['SwitchLine']>[] = [
   { id: 'drained', name: 'State', value: (sw) => (sw.drained ? 'drained' : 'in use'), cell: (sw) => (sw.drained ? <Badge tone="drain">drained</Badge> : <span className="dim">in use</span>) },
 ];
 
+// Jobs are placed on it, or why none are.
+export function NodeState({ node }: { node: { state: Schema['NodeLine']['state'] } }) {
+  const state: string = node.state;
+  return <Badge tone={state === 'ready' ? 'ok' : state === 'drained' ? 'drain' : 'bad'}>{state === 'ready' ? 'in use' : words(state)}</Badge>;
+}
+
 const nodeColumns: Column<Schema['NodeLine']>[] = [
   { id: 'id', name: 'Node', value: (node) => node.id, cell: (node) => <Link to="/nodes/$id" params={{ id: node.id }}>{node.id}</Link> },
   { id: 'kind', name: 'Kind', value: (node) => node.kind },
@@ -58,7 +76,7 @@ const nodeColumns: Column<Schema['NodeLine']>[] = [
     id: 'bar', name: 'Use', value: (node) => (node.gpus > 0 ? (node.gpus - node.freeGpus) / node.gpus : null),
     cell: (node) => (node.gpus > 0 ? <div style={{ width: 110 }}><Bar thin label={`${node.gpus - node.freeGpus} of ${node.gpus} GPUs used`} total={node.gpus} parts={[{ value: node.gpus - node.freeGpus, color: 'var(--accent)' }]} /></div> : null),
   },
-  { id: 'drained', name: 'State', value: (node) => (node.drained ? 'drained' : 'in use'), cell: (node) => (node.drained ? <Badge tone="drain">drained</Badge> : <span className="dim">in use</span>) },
+  { id: 'state', name: 'State', value: (node) => (node.state === 'ready' ? 'in use' : node.state), cell: (node) => (node.state === 'ready' ? <span className="dim">in use</span> : <NodeState node={node} />) },
 ];
 
 const domainColumns: Column<Schema['NvlinkDomain']>[] = [
@@ -73,6 +91,37 @@ const domainColumns: Column<Schema['NvlinkDomain']>[] = [
   { id: 'nodes', name: 'Nodes', value: (domain) => domain.nodes.join(' '), cell: (domain) => <span title={domain.nodes.join(', ')}>{domain.nodes.length > 3 ? `${domain.nodes.slice(0, 3).join(', ')} and ${domain.nodes.length - 3} more` : domain.nodes.join(', ')}</span> },
 ];
 
+// Devices in the places of others, and hosts that were moved: without service until they are accepted.
+function FoundChanges({ subnet }: { subnet: string }) {
+  const query = useQuery({ ...changesQuery(subnet), refetchInterval: 10_000 });
+  const queries = useQueryClient();
+  const accept = useMutation({
+    mutationFn: (change: string) => body(client.POST('/v1/subnets/{id}/changes', { params: { path: { id: subnet } }, body: { changes: [change] } })),
+    onSuccess: () => notifications.show({ message: 'Accepted: routes follow' }),
+    onError: (error) => notifications.show({ message: error.message, color: 'red' }),
+    onSettled: () => void queries.invalidateQueries({ queryKey: ['subnets'] }),
+  });
+  return (
+    <details open>
+      <summary>Exchanged or moved, and not accepted yet</summary>
+      <Shown query={query}>
+        {({ items }) => (
+          <ul className="list">
+            {items.map((change) => (
+              <li key={change.id}>
+                <Badge plain tone="warn">{words(change.kind)}</Badge>
+                <span className="what">{change.text}</span>
+                <May call="POST /v1/subnets/{id}/changes"><button type="button" className="link-button" disabled={accept.isPending} onClick={() => accept.mutate(change.id)}>Accept</button></May>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Shown>
+      <Cli line={command('subnets', 'accept', subnet)} />
+    </details>
+  );
+}
+
 function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
   const live = subnet.live;
   return (
@@ -85,15 +134,24 @@ function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
             ['Cabled', `${count(subnet.switches)} switches, ${count(subnet.hostPorts)} node ports`],
             ...(live
               ? ([
-                  ['Links', <>{count(live.linksUp)} up, {live.linksDown > 0 ? <Badge tone="bad">{live.linksDown} down</Badge> : '0 down'}{live.linksDamped > 0 && `, ${live.linksDamped} damped`}</>],
-                  ['Tables', live.sync.blocksWanted > 0 ? <>{count(live.sync.blocksWanted - live.sync.blocksDiffering)} of {count(live.sync.blocksWanted)} blocks as wanted, read back <When at={live.sync.readBackAt} relative /></> : 'not programmed from here'],
-                  ['Discovered', <><When at={live.discoveredAt} relative />, in {microseconds(live.discoveryTookUs)} through {live.port}</>],
+                  ['Links', <>{!live.unseen && <>{count(live.linksUp)} up, {live.linksDown > 0 ? <Badge tone="bad">{live.linksDown} down</Badge> : '0 down'}{live.linksDamped > 0 && <>, <Badge tone="warn">{live.linksDamped} held</Badge></>}</>}{live.linksUnknown > 0 && <>{!live.unseen && ', '}<Badge>{live.linksUnknown} unknown</Badge></>}</>],
+                  ['Tables', live.unseen ? 'not known' : live.sync.blocksWanted > 0 ? <>{count(live.sync.blocksWanted - live.sync.blocksDiffering)} of {count(live.sync.blocksWanted)} blocks as wanted, read back <When at={live.sync.readBackAt} relative /></> : 'not programmed from here'],
+                  [live.unseen ? 'Last seen' : 'Discovered', <><When at={live.discoveredAt} relative />, in {microseconds(live.discoveryTookUs)} through {live.port}</>],
                   ['Does not answer', live.isolatedCount > 0 ? live.isolated.map((device) => device.name || device.guid).join(', ') : 'none'],
+                  ['Counters not read', live.countersUnreadCount > 0 ? <Badge tone="warn">{live.countersUnread.map((device) => device.name || device.guid).join(', ')}</Badge> : 'none'],
+                  ...(live.qos && live.qos.portsChanged > 0 ? [['Changed by another program', <Badge key="changed" tone="bad">{live.qos.portsChanged} ports</Badge>] as [string, React.ReactNode]] : []),
                 ] as [string, React.ReactNode][])
               : []),
           ]}
         />
         {live?.problem && <div className="problem warn">{live.problem}</div>}
+        {live && live.flapping.length > 0 && (
+          <details open>
+            <summary>{count(live.flapping.length)} links flap; {count(live.linksDamped)} held out of use, pairs lost by it: {count(live.pairsLostByHeld)}</summary>
+            <ul className="list">{live.flapping.map((link) => <li key={link.link}><Badge tone={link.held ? 'warn' : 'none'}>{link.held ? 'held' : link.up ? 'used' : 'down'}</Badge><span className="what"><Link to="/links/$" params={{ _splat: link.link }}>{link.name}</Link> <span className="dim">{link.flaps} times, calm <When at={link.until} relative /></span></span></li>)}</ul>
+          </details>
+        )}
+        {live && live.changes > 0 && <FoundChanges subnet={subnet.id} />}
         {live && live.differenceCount > 0 && (
           <details>
             <summary>{count(live.differenceCount)} differences from the accepted cabling</summary>
@@ -126,19 +184,19 @@ function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
 
 function Switches() {
   const query = useQuery(switchesQuery());
-  return <Panel title="Switches" flush actions={<Cli line={command('switches', 'list')} />}><Shown query={query}>{(list) => <DataTable name="switches" rows={list.items} columns={switchColumns} rowKey={(sw) => sw.guid + sw.id} note={more(list)} />}</Shown></Panel>;
+  return <Panel title="Switches" flush actions={<Cli line={command('switches', 'list')} />}><Shown query={query}>{(list) => <DataTable name="switches" rows={list.items} columns={switchColumns} rowKey={(sw) => sw.guid + sw.id} beginning={beginningOf(list, 'switches')} />}</Shown></Panel>;
 }
 function Nodes() {
   const query = useQuery(nodesQuery());
-  return <Panel title="Nodes" flush actions={<Cli line={command('nodes', 'list')} />}><Shown query={query}>{(list) => <DataTable name="nodes" rows={list.items} columns={nodeColumns} rowKey={(node) => node.id} note={more(list)} />}</Shown></Panel>;
+  return <Panel title="Nodes" flush actions={<Cli line={command('nodes', 'list')} />}><Shown query={query}>{(list) => <DataTable name="nodes" rows={list.items} columns={nodeColumns} rowKey={(node) => node.id} beginning={beginningOf(list, 'nodes', nodesCalled)} />}</Shown></Panel>;
 }
 function Links() {
   const query = useQuery(linksQuery());
-  return <Panel title="Links" flush actions={<Cli line={command('links', 'list')} />}><Shown query={query}>{(list) => <DataTable name="links" rows={list.items} columns={linkColumns} rowKey={(link) => link.id} note={more(list)} />}</Shown></Panel>;
+  return <Panel title="Links" flush actions={<Cli line={command('links', 'list')} />}><Shown query={query}>{(list) => <DataTable name="links" rows={list.items} columns={linkColumns} rowKey={(link) => link.id} beginning={beginningOf(list, 'links', linksCalled)} />}</Shown></Panel>;
 }
 function Domains() {
   const query = useQuery(domainsQuery());
-  return <Panel title="NVLink domains" flush actions={<Cli line={command('nvlink-domains', 'list')} />}><Shown query={query}>{(list) => <DataTable name="domains" rows={list.items} columns={domainColumns} rowKey={(domain) => domain.id} note={more(list)} />}</Shown></Panel>;
+  return <Panel title="NVLink domains" flush actions={<Cli line={command('nvlink-domains', 'list')} />}><Shown query={query}>{(list) => <DataTable name="domains" rows={list.items} columns={domainColumns} rowKey={(domain) => domain.id} beginning={beginningOf(list, 'NVLink domains')} />}</Shown></Panel>;
 }
 function Subnets() {
   const query = useQuery({ ...subnetsQuery(), refetchInterval: 10_000 });

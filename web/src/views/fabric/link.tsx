@@ -5,14 +5,15 @@ import { Link, useParams } from '@tanstack/react-router';
 import { guaranteedLinksQuery, linkHistoryQuery, linkQuery, linkTrafficQuery, type Detail } from '../../api/queries';
 import type { Schema } from '../../api/client';
 import { useRecent } from '../../api/recent';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { bytes, count, percent, rate } from '../../model/format';
 import { about, errorsOf, lineOf, reachText, type CounterHistory } from '../../model/history';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Cli, Copyable, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
 import { May } from '../../parts/may';
-import { Spark } from '../../parts/spark';
+import { Said } from '../../parts/said';
+import { Plot } from '../../parts/plot';
 import { AlarmList, DrainState } from './about';
 import { EndLink } from './fabric';
 import { undirected } from './map';
@@ -36,11 +37,10 @@ function Counters({ link, end, history }: { link: Schema['Link']; end: 0 | 1; hi
     <Panel title={<EndLink end={at} />} className="s6" actions={<span className="dim">read <When at={counters.readAt} relative /></span>}>
       <div className="stack" data-testid="counters">
         {lines && (
-          <div className="sparks">
-            <Spark label="Sent" series={lines.sent} format={rate} most={link.rateGbps} />
-            <Spark label="Received" series={lines.received} format={rate} color="--ok" most={link.rateGbps} />
-            <Spark label="Errors" series={lines.errors} format={about} color="--bad" />
-          </div>
+          <>
+            <Plot label="Load" lines={[{ name: 'Sent', color: 'var(--accent)', series: lines.sent }, { name: 'Received', color: 'var(--ok)', series: lines.received }]} format={rate} most={link.rateGbps} />
+            <Plot label="Errors" lines={[{ name: 'In a slot', color: 'var(--bad)', series: lines.errors }]} format={about} whole height={100} />
+          </>
         )}
         <Facts
           items={[
@@ -163,7 +163,7 @@ export function History({ subject, className = 's6' }: { subject: string; classN
               {items.slice(0, 20).map((event) => (
                 <li key={event.seq}>
                   <span className="when"><When at={event.time} relative /></span>
-                  <span className="what">{event.summary}</span>
+                  <span className="what"><Said message={event.message} text={event.summary} /></span>
                   <span className="dim">{event.actor}</span>
                 </li>
               ))}
@@ -194,7 +194,10 @@ export function LinkView() {
                 items={[
                   ['Id', <Copyable key="id" text={link.id} />],
                   ['Rate', `${rate(link.rateGbps)}${link.speed ? `, ${link.speed} x${link.width}` : ''}`],
+                  ...(link.seenGbps ? [['Runs at', <Badge key="seen" tone="warn">{rate(link.seenGbps)}</Badge>] as [string, React.ReactNode]] : []),
                   ['Cable', link.cableLengthM ? `${link.cableLengthM} m` : 'length not known'],
+                  ...(link.state === 'unknown' ? [['Last seen', <>{link.lastState}, <When at={link.seenAt ?? null} relative /></>] as [string, React.ReactNode]] : []),
+                  ...(link.flapping ? [['Flaps', <>{count(link.flapping.flaps)} times, {link.flapping.held ? 'held out of use' : 'used'}, calm <When at={link.flapping.until} relative /> if it does not flap before</>] as [string, React.ReactNode]] : []),
                   ['Utilisation', link.utilisation === null ? 'not read' : percent(link.utilisation)],
                 ]}
               />

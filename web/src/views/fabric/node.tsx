@@ -6,10 +6,11 @@ import { command } from '../../model/cli';
 import { rate } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, Shown, SubjectLink, Title } from '../../parts/basics';
+import { JobState } from '../../parts/job_state';
 import { May } from '../../parts/may';
 import { DataTable } from '../../parts/table';
 import { AlarmList, DrainState } from './about';
-import { EndLink } from './fabric';
+import { EndLink, NodeState } from './fabric';
 
 // Jobs whose nodes have this one among them. The list of jobs has no nodes, so each placed job is read; they are cached.
 export function JobsOnNode({ id }: { id: string }) {
@@ -26,7 +27,7 @@ export function JobsOnNode({ id }: { id: string }) {
           {here.map((job) => (
             <li key={job.id}>
               <span className="what"><SubjectLink kind="job" id={job.id} /> {job.name} <span className="dim">{job.tenant}, {job.gpus} GPUs on {job.nodes} nodes</span></span>
-              <Badge tone={tone(job.state)}>{job.state}</Badge>
+              <JobState job={job} />
             </li>
           ))}
         </ul>
@@ -48,7 +49,7 @@ export function NodeView() {
         const own = (alarms.data?.items ?? []).filter((alarm) => alarm.subject.id === node.id || ports.some(({ port }) => alarm.subject.id.includes(port.id)));
         return (
           <>
-            <Title badge={node.drained ? <Badge tone="drain">drained</Badge> : <Badge tone="ok">in use</Badge>} actions={<><Cli line={command('nodes', 'show', node.id)} /><May call="POST /v1/nodes/{id}/drain"><Link to="/drain" search={{ kind: 'node', id: node.id } as never}>Drain</Link></May></>}>{node.id}</Title>
+            <Title badge={<NodeState node={node} />} actions={<><Cli line={command('nodes', 'show', node.id)} /><May call="POST /v1/nodes/{id}/drain"><Link to="/drain" search={{ kind: 'node', id: node.id } as never}>Drain</Link></May></>}>{node.id}</Title>
             <div className="grid">
               <div className="s4 stack">
                 <Panel title="Node">

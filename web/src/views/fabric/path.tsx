@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { auditQuery, nodesQuery, pathQuery, routesQuery } from '../../api/queries';
 import { isVerified, type Schema } from '../../api/client';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { count, rate, words } from '../../model/format';
 import { Badge, Cli, Empty, Facts, Panel, Shown, Title } from '../../parts/basics';

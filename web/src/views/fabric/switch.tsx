@@ -1,14 +1,16 @@
 // A switch: its ports as they are on its front, what hangs on them, its forwarding table.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { alarmsQuery, linksAtQuery, switchHistoryQuery, switchQuery, tableQuery } from '../../api/queries';
 import type { Schema } from '../../api/client';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { percent, rate, words } from '../../model/format';
-import { about, errorsOf, summaryOf } from '../../model/history';
+import { about, errorsOf, sumOfPorts, summaryOf, type CounterHistory } from '../../model/history';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, Shown, Title } from '../../parts/basics';
 import { May } from '../../parts/may';
+import { Plot } from '../../parts/plot';
 import { RowSpark } from '../../parts/spark';
 import { DataTable } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
@@ -69,6 +71,8 @@ function Table({ id }: { id: string }) {
 function PortHistory({ id }: { id: string }) {
   const query = useQuery(switchHistoryQuery(id, useDetail()));
   return (
+    <div className="stack">
+    {query.data && query.data.ports.length > 0 && <AllPorts history={query.data} />}
     <Panel title="What its ports carried and counted" flush actions={<><DetailChoice history={query.data} /><Cli line={command('switches', 'history', id)} /></>}>
       <Shown query={query}>
         {(history) => (
@@ -92,6 +96,20 @@ function PortHistory({ id }: { id: string }) {
         )}
       </Shown>
     </Panel>
+    </div>
+  );
+}
+
+// All ports of it in one: how full they are, and what they counted.
+function AllPorts({ history }: { history: CounterHistory }) {
+  const { fullest, mean, errors } = useMemo(() => sumOfPorts(history), [history]);
+  return (
+    <Panel title="All of its ports">
+      <div className="two-plots">
+        <Plot label="Utilisation of ports" lines={[{ name: 'Fullest', color: 'var(--accent)', series: fullest }, { name: 'Mean', color: 'var(--ok)', series: mean }]} format={percent} most={1} />
+        <Plot label="Errors" lines={[{ name: 'In a slot', color: 'var(--bad)', series: errors }]} format={about} whole />
+      </div>
+    </Panel>
   );
 }
 
@@ -105,11 +123,12 @@ export function SwitchView() {
     <Shown query={query}>
       {(device) => {
         const down = (links.data?.items ?? []).filter((link) => link.state === 'down').length;
+        const unknown = (links.data?.items ?? []).filter((link) => link.state === 'unknown').length;
         const own = (alarms.data?.items ?? []).filter((alarm) => alarm.subject.id === device.id || alarm.subject.id === device.guid || alarm.subject.id.includes(`${device.guid}/`));
         return (
           <>
             <Title
-              badge={device.drained ? <Badge tone="drain">drained</Badge> : down > 0 ? <Badge tone="bad">{down} links down</Badge> : <Badge tone="ok">in use</Badge>}
+              badge={device.drained ? <Badge tone="drain">drained</Badge> : down > 0 ? <Badge tone="bad">{down} links down</Badge> : unknown > 0 ? <Badge>{unknown} links unknown</Badge> : <Badge tone="ok">in use</Badge>}
               actions={<><Cli line={command('switches', 'show', device.id)} /><May call="POST /v1/switches/{id}/drain"><Link to="/drain" search={{ kind: 'switch', id: device.id } as never}>Drain</Link></May></>}
             >
               {device.id}

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { jobsQuery } from '../../api/queries';
-import { useSettings } from '../../app/settings';
+import { useSettings } from '../../parts/settings';
 import { count, time } from '../../model/format';
 import { jobsAt, stopsOf, type Moment, type TimelineEvent } from '../../model/timeline';
 import { Badge, useNow } from '../../parts/basics';

@@ -4,6 +4,7 @@ import type { Schema } from '../../api/client';
 import { count, milliseconds, percent, rate, words } from '../../model/format';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Facts, Panel, SubjectLink, When } from '../../parts/basics';
+import { Said } from '../../parts/said';
 import { undirected } from '../fabric/map';
 
 const GROUP_NAMES: Record<string, string> = { tensor: 'Tensor', context: 'Context', expert: 'Expert', data: 'Data', pipeline: 'Pipeline', expertData: 'Expert data' };
@@ -112,9 +113,9 @@ export function Wait({ waits }: { waits: Schema['WaitReason'] }) {
   return (
     <div className="problem warn">
       <b>Waits: {words(waits.code)}</b>
-      <div>{waits.reason}</div>
+      <div><Said message={waits.message} text={waits.reason} /></div>
       {waits.job && <div>For <SubjectLink kind="job" id={waits.job} /></div>}
-      {waits.expectedAt && <div>Expected to change <When at={waits.expectedAt} relative /></div>}
+      {waits.expectedAt && <div>Expected to start <When at={waits.expectedAt} relative /></div>}
       {waits.starving && <div>It has waited beyond the bound: nothing passes it.</div>}
     </div>
   );

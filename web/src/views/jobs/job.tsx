@@ -6,20 +6,24 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { body, client, textOf, type Schema } from '../../api/client';
 import { guaranteesQuery, jobQuery, policyQuery, RANK_LIMIT, ranksQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { count, duration, milliseconds, parseDuration, rate, words } from '../../model/format';
+import { inWords } from '../../model/health';
 import { tone } from '../../model/tones';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, ProblemBox, Shown, SubjectLink, Title, When } from '../../parts/basics';
 import { EditButton } from '../../parts/edit';
+import { JobState } from '../../parts/job_state';
 import { May } from '../../parts/may';
+import { Said } from '../../parts/said';
 import { DataTable, saveFile } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { GuaranteePanel } from '../tenants/guarantee';
 import { Groups, Times, Wait } from './answer';
 import { editJob } from './edit';
-import { JobState } from './jobs';
 import { PlacementDrawing } from './placement';
+import { RepairJob } from './repair';
+import { JobPairs } from './traffic';
 import { useChange } from './waiting';
 
 function EndJob({ job, close }: { job: Schema['Job']; close: () => void }) {
@@ -47,6 +51,15 @@ function EndJob({ job, close }: { job: Schema['Job']; close: () => void }) {
   );
 }
 
+/** Libraries that cannot be told the job's class or partition: their packets are not the job's for the network. */
+function outsideText(outside: Schema['OutsideLibraries']) {
+  const parts = [
+    ['class', outside.class] as const,
+    ['partition', outside.partition] as const,
+  ].filter(([, names]) => names.length > 0);
+  return parts.map(([of, names]) => `; outside its ${of}: ${names.join(', ')}`).join('');
+}
+
 function Ranks({ job }: { job: Schema['Job'] }) {
   const query = useQuery(ranksQuery(job.id));
   const formats = ['hostfile', 'slurm', 'torchrun', 'mpi', 'nccl'];
@@ -61,7 +74,7 @@ function Ranks({ job }: { job: Schema['Job'] }) {
           <DataTable
             name="ranks"
             rows={page.items}
-            note={page.nextCursor ? ` (the first ${count(RANK_LIMIT)})` : undefined}
+            note={[page.nextCursor && ` (the first ${count(RANK_LIMIT)})`, outsideText(page.outside)].filter(Boolean).join('') || undefined}
             rowKey={(rank) => String(rank.rank)}
             empty={<Empty title="It holds no GPUs" />}
             columns={[
@@ -168,6 +181,7 @@ export function JobView() {
   const { id } = useParams({ strict: false }) as { id: string };
   const [tab] = useParam('tab', 'placement');
   const [ending, setEnding] = useState(false);
+  const [repair, setRepair] = useParam('repair');
   const query = useQuery(jobQuery(id));
   const policy = useQuery(policyQuery());
   const change = useChange(id);
@@ -180,23 +194,26 @@ export function JobView() {
         const active = job.state === 'placed' || job.state === 'queued';
         return (
           <>
-            <Title badge={<><JobState job={job} />{job.hold && <Badge tone="warn">held</Badge>}</>} actions={<><Cli line={command('jobs', 'show', job.id)} />{active && <May call="PATCH /v1/jobs/{id}">{job.state === 'queued' && <Button size="xs" variant="default" loading={change.isPending} onClick={() => change.mutate({ hold: job.hold === null })}>{job.hold ? 'Release' : 'Hold'}</Button>}<EditButton label="Change" editing={editJob(job, classes)} /></May>}{active && <May call="DELETE /v1/jobs/{id}"><Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button></May>}</>}>
+            <Title badge={<><JobState job={job} />{job.hold && <Badge tone="warn">held</Badge>}</>} actions={<><Cli line={command('jobs', 'show', job.id)} />{job.state === 'placed' && <May call="GET /v1/fabric/map"><Link to="/fabric" search={{ job: job.id } as never}>On the map</Link></May>}{active && <May call="PATCH /v1/jobs/{id}">{job.state === 'queued' && <Button size="xs" variant="default" loading={change.isPending} onClick={() => change.mutate({ hold: job.hold === null })}>{job.hold ? 'Release' : 'Hold'}</Button>}<EditButton label="Change" editing={editJob(job, classes)} /></May>}{active && <May call="DELETE /v1/jobs/{id}"><Button size="xs" variant="default" onClick={() => setEnding(true)}>Cancel</Button></May>}</>}>
               {job.name || job.id}
             </Title>
             {ending && <EndJob job={job} close={() => setEnding(false)} />}
             {job.hold && <div className="problem warn" style={{ marginBottom: 12 }} data-testid="hold"><b>Held by {job.hold.by}{job.hold.byOperator && ', an operator'}</b><div>{job.hold.reason}</div><div className="dim">Since <When at={job.hold.since} /></div></div>}
             {job.waits && <div style={{ marginBottom: 12 }}><Wait waits={job.waits} /></div>}
-            {job.damage && <div className="problem" style={{ marginBottom: 12 }}><b>Damaged</b><div>{job.damage}</div><Cli line={command('jobs', 'repair', job.id, '--dry-run')} /></div>}
-            <Tabs name="tab" tabs={[['placement', 'Placement'], ['ranks', 'Ranks'], ['spec', 'Specification'], ['history', 'History']]} />
+            {job.damage && <div className="problem" style={{ marginBottom: 12 }}><b>Damaged</b><div>{inWords(job.damage)}</div><div className="row"><May call="POST /v1/jobs/{id}/repair"><Button size="xs" onClick={() => setRepair('plan')}>Repair</Button></May><Cli line={command('jobs', 'repair', job.id, '--dry-run')} /></div></div>}
+            {repair === 'plan' && <RepairJob id={job.id} close={() => setRepair('')} />}
+            <Tabs name="tab" tabs={[['placement', 'Placement'], ['ranks', 'Ranks'], ['traffic', 'Who talks to whom'], ['spec', 'Specification'], ['history', 'History']]} />
             {tab === 'ranks' ? (
               <Ranks job={job} />
+            ) : tab === 'traffic' ? (
+              <JobPairs id={job.id} />
             ) : tab === 'spec' ? (
               <Panel title="Specification" actions={<Copyable text={JSON.stringify(job.spec)}><span className="dim">Copy as JSON</span></Copyable>}><pre className="mono" style={{ margin: 0, whiteSpace: 'pre-wrap' }}>{JSON.stringify(job.spec, null, 2)}</pre></Panel>
             ) : tab === 'history' ? (
               <Panel title="History" flush>
                 <ul className="list">
                   {[...job.history].reverse().map((line) => (
-                    <li key={line.seq}><span className="when"><When at={line.time} /></span><Badge tone={tone(line.state)}>{words(line.state)}</Badge><span className="what">{line.reason}</span><span className="dim">{line.actor}</span></li>
+                    <li key={line.seq}><span className="when"><When at={line.time} /></span><Badge tone={tone(line.state)}>{words(line.state)}</Badge><span className="what"><Said message={line.message} text={line.reason} /></span><span className="dim">{line.actor}</span></li>
                   ))}
                 </ul>
               </Panel>
@@ -210,6 +227,8 @@ export function JobView() {
                         ['Tenant', job.tenant ? <Link key="t" to="/tenants/$id" params={{ id: job.tenant }}>{job.tenant}</Link> : '–'],
                         ['GPUs', `${count(job.gpus)}: TP ${parallelism.tensor} x PP ${parallelism.pipeline} x DP ${parallelism.data}${parallelism.context! > 1 ? ` x CP ${parallelism.context}` : ''}${parallelism.expert! > 1 ? ` x EP ${parallelism.expert}` : ''}`],
                         ['Nodes', job.nodes > 0 ? count(job.nodes) : '–'],
+                        ...(job.spec.external ? ([['Comes from', `${job.spec.external.scheduler} ${job.spec.external.id}${job.spec.external.step ? `, step ${job.spec.external.step}` : ''}`]] as [string, string][]) : []),
+                        ...(job.spec.external?.advice ? ([['Advice', job.spec.external.advice]] as [string, string][]) : []),
                         ['Priority', job.priority],
                         ['Submitted', <When key="s" at={job.submittedAt} />],
                         ...(job.notBefore ? ([['Not before', <When key="nb" at={job.notBefore} />]] as [string, React.ReactNode][]) : []),

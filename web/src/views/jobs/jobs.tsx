@@ -3,25 +3,19 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schema } from '../../api/client';
 import { jobsQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { words } from '../../model/format';
-import { tone } from '../../model/tones';
-import { Badge, Cli, Empty, Panel, Shown, Title, When } from '../../parts/basics';
+import { Cli, Empty, Panel, Shown, Title, When } from '../../parts/basics';
+import { JobState } from '../../parts/job_state';
 import { May } from '../../parts/may';
 import { DataTable, type Column } from '../../parts/table';
-
-// Of a job with a launcher the phase says more: offered, accepted, running, releasing.
-export function JobState({ job }: { job: { state: string; phase: string | null } }) {
-  const launched = job.phase !== null && job.phase !== 'running';
-  return <Badge tone={tone(launched ? job.phase! : job.state)}>{launched ? words(job.phase!) : words(job.state)}</Badge>;
-}
 
 export const jobColumns: Column<Schema['JobLine']>[] = [
   { id: 'id', name: 'Job', value: (job) => job.id, cell: (job) => <Link to="/jobs/$id" params={{ id: job.id }}>{job.id}</Link> },
   { id: 'name', name: 'Name', value: (job) => job.name || null },
   { id: 'tenant', name: 'Tenant', value: (job) => job.tenant, cell: (job) => (job.tenant ? <Link to="/tenants/$id" params={{ id: job.tenant }}>{job.tenant}</Link> : '–') },
-  { id: 'state', name: 'State', value: (job) => job.state, cell: (job) => <JobState job={job} /> },
+  { id: 'state', name: 'State', value: (job) => (job.damaged ? 'damaged' : job.state), cell: (job) => <JobState job={job} /> },
   { id: 'priority', name: 'Priority', value: (job) => job.priority },
   { id: 'gpus', name: 'GPUs', value: (job) => job.gpus, num: true },
   { id: 'nodes', name: 'Nodes', value: (job) => job.nodes || null, num: true },
@@ -40,8 +34,8 @@ export function Jobs() {
       <Panel title="Jobs" flush>
         <Shown query={query} lines={8}>
           {(list) => {
-            const rows = list.items.filter((job) => (!state || job.state === state) && (!tenant || job.tenant === tenant));
-            const states = [...new Set(list.items.map((job) => job.state))].sort();
+            const rows = list.items.filter((job) => (!state || (state === 'damaged' ? job.damaged : job.state === state)) && (!tenant || job.tenant === tenant));
+            const states = [...new Set(list.items.flatMap((job) => (job.damaged ? [job.state, 'damaged'] : [job.state])))].sort();
             const tenants = [...new Set(list.items.map((job) => job.tenant))].filter(Boolean).sort();
             return (
               <DataTable
@@ -49,7 +43,7 @@ export function Jobs() {
                 rows={rows}
                 columns={jobColumns}
                 rowKey={(job) => job.id}
-                note={list.complete ? undefined : ' (the first)'}
+                beginning={list.complete ? undefined : { of: 'jobs' }}
                 empty={<Empty title={state || tenant ? 'No such job' : 'No job has been submitted'}><May call="POST /v1/jobs"><div className="row"><Link to="/submit">Submit one</Link></div></May></Empty>}
                 filters={
                   <>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { domainsQuery, nodesQuery, railsQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { paletteColor } from '../../model/colors';
 import { arrange, byRail, COORDINATES, telling, type Coordinate, type Rank } from '../../model/placement';
 import { Legend, Panel } from '../../parts/basics';

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Schema } from '../../api/client';
 import { defragmentationQuery, policyQuery, queueQuery, reservationsQuery, sharesQuery, strandedQuery, waitingQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
-import { useSettings } from '../../app/settings';
+import { useParam } from '../../parts/params';
+import { useSettings } from '../../parts/settings';
 import { command } from '../../model/cli';
 import { paletteColor } from '../../model/colors';
 import { count, duration, microseconds, parseDuration, percent, time, words } from '../../model/format';
@@ -13,7 +13,9 @@ import { strandedGpus } from '../../model/health';
 import { Badge, Bar, Cli, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, useNow, When } from '../../parts/basics';
 import { EditButton } from '../../parts/edit';
 import { May } from '../../parts/may';
+import { Said } from '../../parts/said';
 import { DataTable } from '../../parts/table';
+import { WorkPlot } from '../../parts/work_plot';
 import { Tabs } from '../../parts/tabs';
 import { editPolicy, editReservation, newReservation } from './edit';
 import { WaitingActions } from './waiting';
@@ -36,7 +38,7 @@ function Waiting() {
               { id: 'tenant', name: 'Tenant', value: (job) => job.tenant },
               { id: 'priority', name: 'Priority', value: (job) => job.priority },
               { id: 'gpus', name: 'GPUs', value: (job) => job.gpus, num: true },
-              { id: 'code', name: 'Waits for', value: (job) => job.waits && `${job.waits.code}: ${job.waits.reason}`, wrap: true, cell: (job) => (job.waits ? <><Badge tone={job.waits.starving || job.waits.code === 'neverFits' ? 'bad' : 'warn'}>{words(job.waits.code)}</Badge><div>{job.waits.reason}{job.waits.job && <> (<SubjectLink kind="job" id={job.waits.job} />)</>}</div></> : '–') },
+              { id: 'code', name: 'Waits for', value: (job) => job.waits && `${job.waits.code}: ${job.waits.reason}`, wrap: true, cell: (job) => (job.waits ? <><Badge tone={job.waits.starving || job.waits.code === 'neverFits' ? 'bad' : 'warn'}>{words(job.waits.code)}</Badge><div><Said message={job.waits.message} text={job.waits.reason} />{job.waits.job && <> (<SubjectLink kind="job" id={job.waits.job} />)</>}</div></> : '–') },
               { id: 'expected', name: 'Expected', value: (job) => job.waits?.expectedAt, cell: (job) => <When at={job.waits?.expectedAt} relative /> },
               { id: 'submitted', name: 'Submitted', value: (job) => job.submittedAt, cell: (job) => <When at={job.submittedAt} relative /> },
             ]}
@@ -196,7 +198,7 @@ export function Queue() {
         </Panel>
         <div>
           <Tabs name="tab" tabs={[['waiting', 'Waiting'], ['shares', 'Fair shares'], ['reservations', 'Reservations'], ['policy', 'Rules']]} />
-          {tab === 'shares' ? <Shares /> : tab === 'reservations' ? <Reservations /> : tab === 'policy' ? <Policy /> : <Waiting />}
+          {tab === 'shares' ? <Shares /> : tab === 'reservations' ? <Reservations /> : tab === 'policy' ? <Policy /> : <div className="stack"><WorkPlot /><Waiting /></div>}
         </div>
       </div>
     </>

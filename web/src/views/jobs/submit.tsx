@@ -6,7 +6,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { body, client } from '../../api/client';
 import { fabricQuery, policyQuery, tenantsQuery } from '../../api/queries';
-import { useParams_, type Search } from '../../app/params';
+import { useParams_, type Search } from '../../parts/params';
 import { commandOf, EMPTY_FORM, formErrors, gpusOf, MODELS, questionOf, requestOf, type JobForm } from '../../model/job_form';
 import { count } from '../../model/format';
 import { Cli, Empty, Loading, Panel, ProblemBox, Title } from '../../parts/basics';

@@ -23,38 +23,60 @@ import { useRecent } from '../../api/recent';
 import { command } from '../../model/cli';
 import { colorOf } from '../../model/colors';
 import { count, milliseconds, percent, words } from '../../model/format';
-import { byType, needs, strandedGpus } from '../../model/health';
+import { byType, inWords, needs, strandedGpus, unwatched } from '../../model/health';
+import { waitReasons } from '../../model/queue';
 import { tone } from '../../model/tones';
 import { May } from '../../parts/may';
 import { Badge, Bar, Cli, Empty, Facts, Figure, Legend, Panel, Shown, SubjectLink, Title, useNow, When } from '../../parts/basics';
+import { Said } from '../../parts/said';
+import { WorkPlot } from '../../parts/work_plot';
+import { AlarmActions } from '../../parts/alarm_actions';
+
+// Why free GPUs stay free though jobs wait, by what keeps each of these jobs: what can be done about it follows.
+function Why({ lost, free }: { lost: number; free: number }) {
+  const waiting = useQuery(waitingQuery());
+  const reasons = waitReasons(waiting.data?.items ?? []);
+  return (
+    <div className="dim" data-testid="why-free">
+      <p>{count(lost)} of {count(free)} free GPUs fit no waiting job as they are:</p>
+      <ul className="list">
+        {reasons.map(({ code, jobs, gpus, text }) => (
+          <li key={code}><span className="what">{text}</span><Link to="/queue">{count(jobs)} {jobs === 1 ? 'job' : 'jobs'}, {count(gpus)} GPUs</Link></li>
+        ))}
+      </ul>
+    </div>
+  );
+}
 
 function Gpus() {
   const fabric = useQuery(fabricQuery());
   const shares = useQuery(sharesQuery());
   const stranded = useQuery(strandedQuery());
+  const queue = useQuery(queueQuery());
   return (
     <Panel title="GPUs" className="s6 fill" actions={<Link to="/fabric">Map</Link>}>
       <Shown query={fabric}>
         {({ gpus, freeGpus }) => {
           const held = (shares.data?.items ?? []).filter((share) => share.gpusHeld > 0);
           const names = (shares.data?.items ?? []).map((share) => share.tenant);
-          const lost = strandedGpus(stranded.data);
+          const lost = queue.data?.waiting === 0 ? 0 : strandedGpus(stranded.data); // where no job waits, none is asked for
           const parts = [
             ...held.map((share) => ({ name: share.tenant, value: share.gpusHeld, color: colorOf(names, share.tenant) })),
-            { name: 'stranded', value: lost, color: 'var(--warn)' },
+            { name: 'free, no waiting job fits', value: lost, color: 'var(--warn)' },
           ];
           return (
             <div className="stack">
               <div className="figures">
                 <Figure value={count(gpus - freeGpus)} label={`used of ${count(gpus)}${gpus > 0 ? ` (${percent(1 - freeGpus / gpus)})` : ''}`} />
                 <Figure value={count(freeGpus)} label="free" />
-                <Figure value={count(lost)} label="stranded: no waiting job fits" tone={lost > 0 ? 'warn' : 'none'} />
+                <Figure value={count(lost)} label="free, but no waiting job fits on them" tone={lost > 0 ? 'warn' : 'none'} />
               </div>
               <Bar label={`${gpus - freeGpus} of ${gpus} GPUs are used`} total={gpus} parts={parts} />
               <Legend items={[...parts.filter((part) => part.value > 0).map((part): [string, string] => [part.color, `${part.name} ${count(part.value)}`]), ['var(--line)', `free, usable ${count(freeGpus - lost)}`]]} />
+              {lost > 0 && <Why lost={lost} free={freeGpus} />}
               {stranded.data && lost > 0 && stranded.data.beside.length > 0 && (
                 <p className="dim">
-                  Stranded beside{' '}
+                  Beside{' '}
                   {stranded.data.beside.slice(0, 4).map((beside, i) => (
                     <span key={beside.job}>{i > 0 && ', '}<SubjectLink kind="job" id={beside.job} /> ({beside.gpus})</span>
                   ))}
@@ -107,6 +129,7 @@ function Health() {
                 <span className="what">
                   {subnet.id} <span className="dim">{count(subnet.switches)} switches, {count(subnet.hostPorts)} node ports, {subnet.mode}</span>
                   {subnet.live?.problem && <div className="dim">{subnet.live.problem}</div>}
+                  {subnet.live?.unseen && <div className="dim">links and tables are not known; last seen <When at={subnet.live.discoveredAt} relative /></div>}
                 </span>
                 {subnet.live ? <Badge tone={tone(subnet.live.phase)}>{words(subnet.live.phase)}</Badge> : <Badge>not connected</Badge>}
               </li>
@@ -122,15 +145,17 @@ function Health() {
 function Promises() {
   const guarantees = useQuery(guaranteesQuery());
   const queue = useQuery(queueQuery());
+  const subnets = useQuery(subnetsQuery());
+  const seen = !subnets.data || unwatched(subnets.data.items) === null;
   return (
     <Panel title="Guarantees and queue" className="s6 fill" actions={<Link to="/guarantees">Guarantees</Link>}>
       <Shown query={guarantees}>
         {({ items }) => {
-          const risk = items.filter((item) => item.state !== 'holds').length;
+          const risk = items.filter((item) => item.state === 'atRisk').length;
           const enforced = items.filter((item) => item.state === 'holds' && item.inForce.level === 'hardware').length;
           return (
             <div className="figures">
-              <Figure value={count(enforced)} label="enforced" tone={enforced > 0 ? 'ok' : 'none'} />
+              <Figure value={count(enforced)} label={seen ? 'enforced' : 'enforced when last seen'} tone={enforced > 0 && seen ? 'ok' : 'none'} />
               <Figure value={count(items.length - risk - enforced)} label="planned only" />
               <Figure value={count(risk)} label="at risk" tone={risk > 0 ? 'bad' : 'none'} />
               {queue.data && <Figure value={count(queue.data.running)} label="jobs run" />}
@@ -150,9 +175,7 @@ function FabricFacts() {
       <Shown query={fabric}>
         {(summary) =>
           summary.digest === '' ? (
-            <Empty title="No fabric is known yet">
-              <Cli line={command('fabric', 'import', 'dump.txt')} />
-            </Empty>
+            <Empty title="No fabric is known yet"><p>The first step is above.</p></Empty>
           ) : (
             <Facts
               items={[
@@ -166,6 +189,21 @@ function FabricFacts() {
           )
         }
       </Shown>
+    </Panel>
+  );
+}
+
+// A service that knows nothing yet says what to do first, in order.
+function FirstSteps() {
+  const fabric = useQuery(fabricQuery());
+  if (!fabric.data || fabric.data.digest !== '') return null;
+  return (
+    <Panel title="Welcome: this service knows no fabric yet" className="s12 first-steps">
+      <ol className="stack" data-testid="first-steps">
+        <li>Tell it what is cabled: the output of <code>ibnetdiscover</code>, or a generated fabric to try things with.<Cli line={command('fabric', 'import', 'dump.txt', '--gpus-per-node', '8')} /><Cli line="railweave lab generate demo -O demo.json && railweave fabric import demo.json" /></li>
+        <li>Say who may hold GPUs.<Cli line={command('tenants', 'set', 'research', '--max-gpus', '512')} /></li>
+        <li>Ask where a job would go, here under <Link to="/submit">Submit, what if</Link> or at the shell.<Cli line={command('place', '--tp', '8', '--dp', '4')} /></li>
+      </ol>
     </Panel>
   );
 }
@@ -187,22 +225,25 @@ function Attention() {
       }),
     [alarms.data, subnets.data, guarantees.data, drains.data, waiting.data],
   );
-  const open = (alarms.data?.items ?? []).filter((alarm) => !alarm.acknowledged);
+  const blind = subnets.data ? unwatched(subnets.data.items) : null;
+  const muted = (alarms.data?.items ?? []).filter((alarm) => alarm.muted).length;
+  const acknowledged = (alarms.data?.items ?? []).filter((alarm) => !alarm.muted && alarm.acknowledged).length;
+  const open = (alarms.data?.items ?? []).filter((alarm) => !alarm.acknowledged && !alarm.muted);
   const critical = open.filter((alarm) => alarm.severity === 'critical').length;
   return (
-    <Panel title="Needs a person" className="s6 fill" actions={<>{alarms.data && <Link to="/alarms" className="dim" data-testid="alarms-by-severity">{critical} critical alarms, {open.length - critical} warnings{alarms.data.items.length > open.length && `, ${alarms.data.items.length - open.length} acknowledged`}</Link>}<Badge plain tone={found.some((need) => need.tone === 'bad') ? 'bad' : found.length > 0 ? 'warn' : 'ok'}>{found.length}</Badge></>} flush>
+    <Panel title="Needs a person" className="s6 fill" actions={<>{alarms.data && <Link to="/alarms" className="dim" data-testid="alarms-by-severity">{critical} critical {critical === 1 ? 'alarm' : 'alarms'}, {open.length - critical} {open.length - critical === 1 ? 'warning' : 'warnings'}{acknowledged > 0 && `, ${acknowledged} acknowledged`}{muted > 0 && `, ${muted} muted`}</Link>}<Badge plain tone={found.some((need) => need.tone === 'bad') ? 'bad' : found.length > 0 ? 'warn' : blind === null ? 'ok' : 'none'}>{found.length}</Badge></>} flush>
       <Shown query={alarms}>
         {() =>
           found.length === 0 ? (
-            <Empty title="Nothing needs a person" />
+            <Empty title={blind === null ? 'Nothing needs a person' : 'Nothing that is known needs a person'}>{blind && <p>{blind[0]!.toUpperCase() + blind.slice(1)}.</p>}</Empty>
           ) : (
             <ul className="list">
-              {found.slice(0, 12).map((need, i) => (
-                <li key={i}>
+              {found.slice(0, 12).map((need) => (
+                <li key={need.alarm?.id ?? `${need.detail} ${need.subject?.id ?? ''} ${need.text}`}>
                   <Badge tone={need.tone}>{need.tone === 'bad' ? 'critical' : need.tone === 'warn' ? 'warning' : 'ready'}</Badge>
                   <span className="what">
-                    {need.text}
-                    {need.subject && <div><SubjectLink kind={need.subject.kind} id={need.subject.id} /></div>}
+                    {inWords(need.text)}
+                    {need.subject && <div><SubjectLink kind={need.subject.kind} id={need.subject.id} name={need.subject.name} />{need.alarm && <> · <AlarmActions alarm={need.alarm} /></>}</div>}
                   </span>
                 </li>
               ))}
@@ -238,7 +279,7 @@ function LastHour() {
                 {latest.slice(0, 9).map((event) => (
                   <li key={event.seq}>
                     <span className="when"><When at={event.time} relative /></span>
-                    <span className="what">{event.summary}</span>
+                    <span className="what"><Said message={event.message} text={event.summary} /></span>
                     {event.severity !== 'info' && <Badge tone={tone(event.severity)}>{event.severity}</Badge>}
                   </li>
                 ))}
@@ -297,11 +338,13 @@ export function Overview() {
   return (
     <>
       <Title actions={<Cli line={command('status')} />}>Overview</Title>
+      <FirstSteps />
       <div className="grid" style={{ alignItems: 'stretch' }}>
         <Attention />
         <Gpus />
         <Health />
         <Promises />
+        <WorkPlot className="s12" />
         <LastHour />
         <FabricFacts />
       </div>

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { body, client, type Schema } from '../../api/client';
-import { useParams_, type Search } from '../../app/params';
+import { useParams_, type Search } from '../../parts/params';
 import { useNavigate } from '@tanstack/react-router';
 import { command } from '../../model/cli';
 import { count, milliseconds, words } from '../../model/format';

@@ -5,7 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { body, client } from '../../api/client';
 import { fabricQuery } from '../../api/queries';
-import { useParam } from '../../app/params';
+import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { count, milliseconds, words } from '../../model/format';
 import { tone } from '../../model/tones';

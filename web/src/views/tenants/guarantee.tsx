@@ -24,7 +24,7 @@ export function GuaranteePanel({ guarantee }: { guarantee: Schema['Guarantee'] }
             ['At risk so far', guarantee.atRiskTotalMs > 0 ? duration(guarantee.atRiskTotalMs) : 'never'],
           ]}
         />
-        {guarantee.state !== 'holds' && (
+        {guarantee.state === 'atRisk' && (
           <div className="problem">
             <b>At risk {guarantee.atRiskSince && <>since <When at={guarantee.atRiskSince} /></>}</b>
             <div>{guarantee.reason}</div>

@@ -29,7 +29,7 @@ export function Tenants() {
         <Shown query={tenants}>
           {({ items }) => {
             const contractOf = new Map((contracts.data?.items ?? []).map((contract) => [contract.id, contract]));
-            const risk = (id: string) => (guarantees.data?.items ?? []).filter((item) => item.tenant === id && item.state !== 'holds').length;
+            const risk = (id: string) => (guarantees.data?.items ?? []).filter((item) => item.tenant === id && item.state === 'atRisk').length;
             return (
               <DataTable
                 name="tenants"
@@ -86,7 +86,7 @@ export function TenantView() {
                       <Figure value={share ? percent(share.share, 1) : '–'} label="of the fabric, by weight" />
                     </div>
                     {limit ? <Bar label={`${tenant.gpusHeld} of ${limit} GPUs`} total={limit} parts={[{ value: tenant.gpusHeld, color: 'var(--accent)' }]} /> : null}
-                    <Facts items={[['Description', tenant.description || '–'], ['Quota', tenant.quotaGpus ?? 'none'], ['At most', tenant.maxGpus ?? 'no limit'], ['Cohort', tenant.cohort || '–'], ['Weight', tenant.weight], ['When links fail', tenant.repair === 'apply' ? 'its jobs are moved' : 'a repair is proposed']]} />
+                    <Facts items={[['Description', tenant.description || '–'], ['Quota', tenant.quotaGpus ?? 'none'], ['At most', tenant.maxGpus ?? 'no limit'], ['Cohort', tenant.cohort || '–'], ['Weight', tenant.weight], ['Priority at most', tenant.maxPriority], ['When links fail', tenant.repair === 'apply' ? 'its jobs are moved' : 'a repair is proposed']]} />
                   </div>
                 </Panel>
                 <Panel title="Contract" actions={<May call="PUT /v1/contracts/{tenant}"><EditButton label={contract ? 'Change the contract' : 'Give it one'} editing={editContract(id, contract !== undefined)} /></May>}>

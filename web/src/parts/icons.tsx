@@ -23,6 +23,7 @@ const shapes: Record<string, ReactNode> = {
   plus: <path d="M8 3v10M3 8h10" />,
   minus: <path d="M3 8h10" />,
   fit: <path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" />,
+  star: <path d="m8 2 1.900 3.900 4.300.6-3.100 3 .7 4.300L8 11.800l-3.800 2 .7-4.300-3.100-3 4.300-.6z" />,
   up: <path d="M8 13V3M4 7l4-4 4 4" />,
 };
 
