@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Installs what Railweave builds, tests and runs with, from Debian 12's own packages, and Node from PyPI. The one list of
 # dependencies: `make demo`, `make test` and .ci/run all call it. Does nothing, quickly, when everything is already there.
-#   --with-opensm   OpenSM too, and what its plugin is built with; some tests and benchmarks compare with it. Not by
-#                   default: on a machine with an InfiniBand adapter Debian's package starts a subnet manager.
-#   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them. Not by default: 150 MB,
-#                   and Debian's packages may start Slurm's and munge's daemons.
+#   --for-tests     all that the usual tests need (make test): the next five, and libyang, UCX's and libfabric's tools. Daemons that
+#                   come with them are started neither now nor at the next boot: tests start their own, and a subnet manager or a
+#                   database that no operator asked for does harm.
+#   --with-opensm   OpenSM, and what its plugin is built with; tests and benchmarks compare with it.
+#   --with-launchers  Open MPI, Slurm and PyTorch's torchrun; some tests start ranks with them.
 #   --with-slurm    Slurm with its plugins, and what a newer one is built with (make slurm-current); tests of
-#                   railweave-slurm run clusters of it on loopback. Not by default, as
-#                   above; here Debian's packages start nothing on this machine.
-#   --with-postgresql  PostgreSQL's server; tests of that store start their own. Not by default: Debian's package makes a
-#                   cluster and starts it, unless /etc/postgresql-common/createcluster.conf says otherwise, as here.
-#   --with-kubernetes  etcd, for tests of railweave-kubernetes: API servers and whole clusters on loopback. Not by default: Debian's
-#                   package starts etcd, except here. Go builds the rest (make kubernetes), and is told where it is missing:
-#                   Debian's own is too old.
+#                   railweave-slurm run clusters of it on loopback.
+#   --with-postgresql  PostgreSQL's server; tests of that store start their own.
+#   --with-prometheus  Prometheus with promtool; tests hold metrics, rules and dashboards to it.
+#   --with-packages  debootstrap, for the test that installs the Debian packages in a fresh root.
+#   --with-kubernetes  etcd, for the extended tests of railweave-kubernetes: API servers and whole clusters on loopback. Go builds the
+#                   rest (make kubernetes), and is told where it is missing: Debian's own is too old.
 #   --with-schemathesis  schemathesis, which makes requests from the contract (`make schemathesis`), from PyPI into a virtual
 #                   environment of its own, ~/.cache/railweave/schemathesis.
 set -euo pipefail
@@ -21,7 +21,7 @@ packages=(
   # build
   g++ cmake make ninja-build ccache mold pkg-config git
   # libraries
-  libboost1.81-dev nlohmann-json3-dev libpqxx-dev libssl-dev libspdlog-dev libsqlite3-dev libcli11-dev
+  libboost1.81-dev nlohmann-json3-dev libpqxx-dev libssl-dev libfmt-dev libspdlog-dev libsqlite3-dev libcli11-dev
   libtomlplusplus-dev libcjose-dev libjansson-dev libpugixml-dev libyaml-cpp-dev zlib1g-dev
   # tests, benchmarks, static analysis, fuzzing
   libgtest-dev libgmock-dev libbenchmark-dev iperf3 iproute2 nftables clang-19 libclang-rt-19-dev clang-format-19 clang-tidy-19
@@ -39,11 +39,22 @@ source "$(dirname "$0")/../web/node.sh"
 [ $node_from = path ] || packages+=(python3-venv)
 
 postgresql=no
-slurm=no
 kubernetes=no
 schemathesis=no
+options=()
 for option in "$@"; do
   case "$option" in
+    --for-tests)
+      options+=(--with-opensm --with-launchers --with-slurm --with-postgresql --with-prometheus)
+      packages+=(libyang2-tools ucx-utils libfabric-bin)
+      ;;
+    *) options+=("$option") ;;
+  esac
+done
+for option in ${options[@]+"${options[@]}"}; do
+  case "$option" in
+    --with-packages) packages+=(debootstrap) ;;
+    --with-prometheus) packages+=(prometheus) ;;
     --with-postgresql)
       packages+=(postgresql-15)
       postgresql=yes
@@ -55,7 +66,6 @@ for option in "$@"; do
     --with-opensm) packages+=(opensm libopensm-dev) ;;
     --with-slurm)
       packages+=(slurm-client slurmctld slurmd slurm-wlm-basic-plugins libslurm-dev munge libmunge-dev liblua5.1-0-dev)
-      slurm=yes
       ;;
     --with-kubernetes)
       packages+=(etcd-server)
@@ -126,10 +136,18 @@ if [ $postgresql = yes ] && [ ! -e /etc/postgresql-common/createcluster.conf ]; 
   echo 'create_main_cluster = false' | $sudo tee /etc/postgresql-common/createcluster.conf >/dev/null
 fi
 # Packages ask policy-rc.d before they start a daemon; 101 is no.
-if [ $slurm$kubernetes != nono ] && [ ! -e /usr/sbin/policy-rc.d ]; then
+if [ ! -e /usr/sbin/policy-rc.d ]; then
   trap '$sudo rm -f /usr/sbin/policy-rc.d' EXIT
   printf '#!/bin/sh\nexit 101\n' | $sudo tee /usr/sbin/policy-rc.d >/dev/null
   $sudo chmod 755 /usr/sbin/policy-rc.d
 fi
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+# Nor do they at the next boot: of what was installed just now, and only of that.
+for daemon in opensm slurmctld slurmd munge etcd postgresql prometheus; do
+  case " ${missing[*]} " in
+    *" $daemon "* | *" $daemon-"*)
+      $sudo systemctl --quiet disable "$daemon" 2>/dev/null || $sudo update-rc.d "$daemon" disable >/dev/null 2>&1 || true
+      ;;
+  esac
+done
 install_from_pypi

@@ -30,6 +30,8 @@ class Receiver:
         """wanted: Mb/s; applied: the number of the grant that its queues have now."""
         one = self.senders.setdefault(sender, {"wanted": 0, "sent": {}, "at": now, "number": self.first, "grant": 0})
         one["wanted"], one["at"] = wanted, now
+        if applied > one["number"]:
+            applied = 0  # none that was granted: nothing follows from it
         one["sent"] = {number: grant for number, grant in one["sent"].items() if number >= applied}
 
     def _held(self, sender, now):
@@ -63,12 +65,24 @@ class Receiver:
 class Sender:
     """Divides a send budget among the destinations that are sent to, none above what its receiver has granted."""
 
+    # Of the numbers of one receiver's grants, which begin with its time of day in milliseconds.
+    MOST_LEAP, LEAP_PER_S = 100_000, 2_000
+
     def __init__(self, budget):
         self.budget, self.granted, self.wanted = budget, {}, {}
 
     def grant(self, receiver, number, mbps, now):
-        if number >= self.granted.get(receiver, (0, 0, 0))[0]:
+        """False: the number is none that this receiver may have come to."""
+        last, _, at = self.granted.get(receiver, (number, 0, now))
+        if number > last + self.MOST_LEAP + self.LEAP_PER_S * (now - at):
+            return False
+        if number >= last:
             self.granted[receiver] = (number, mbps, now)
+        return True
+
+    def forget(self, receiver):
+        """It has started again: its numbers begin again."""
+        self.granted.pop(receiver, None)
 
     def parts(self, now):
         """Mb/s by destination, and the numbers of the grants that they follow."""

@@ -18,10 +18,11 @@ import sys
 import time
 import urllib.parse
 
+from letters import is_number, MOST_NUMBER, Peer
 from partition import Receiver, Sender, UNLIMITED
 from queues import Pair, Queues
 
-TICK_S, PORT, ACTIVE_S, MOST_MESSAGE = 0.2, 7412, 2.0, 60_000
+TICK_S, PORT, ACTIVE_S, MOST_MESSAGE, MOST_HEARD = 0.2, 7412, 2.0, 60_000, 4_096
 
 
 class AtSocket(http.client.HTTPConnection):
@@ -74,8 +75,9 @@ class Railweave:
         self.etag, self.seen = etag, at
         return budgets
 
-    def report(self, ports):
-        status, _, text = self._ask("PUT", self.path + "/report", {"term": self.seen[0], "version": self.seen[1], "ports": ports})
+    def report(self, ports, ignored):
+        status, _, text = self._ask("PUT", self.path + "/report", {"term": self.seen[0], "version": self.seen[1], "ignoredMessages": ignored,
+                                                                   "ports": ports})
         if status == 409:
             self.etag = None  # there is something newer
         elif status != 200:
@@ -117,6 +119,8 @@ class Agent:
         self.interfaces, self.enter = dict(one.split("=", 1) for one in options.interface), options.enter
         self.addresses = json.load(open(options.names, encoding="utf-8"))["addresses"]
         self.queues, self.ports, self.budgets = {}, {}, None
+        self.kept_out = {}  # by adapter: of interfaces without a job, the marks that the kernel takes off
+        self.peers, self.nodes, self.ignored = {}, {}, 0  # letters by node; nodes by address; datagrams that are no letters
         self.mail = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.mail.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, options.dscp * 4)
         self.mail.bind((options.listen, options.port))
@@ -132,12 +136,15 @@ class Agent:
             kept[key].follow(item)
         self.ports = kept
         peers = {one["job"]: one["peers"] for one in budgets["jobs"]}
+        self.meet(peer for ones in peers.values() for peer in ones)
         for device, interface in self.interfaces.items():
             here = {job: port for (job, at), port in self.ports.items() if at == device}
             link = next((port.item["linkMbps"] for port in here.values()), 0)
             if device not in self.queues:
                 if not link:
+                    self.keep_out(device, interface, budgets)
                     continue
+                self.kept_out.pop(device, None)
                 self.queues[device] = Queues(interface, link, budgets["classDscps"], budgets["bestEffort"]["dscp"], self.enter)
                 self.queues[device].begin()
             pairs = {}
@@ -156,23 +163,60 @@ class Agent:
             self.queues[device].class_dscps = sorted(budgets["classDscps"])
             self.queues[device].want(pairs)
 
+    def meet(self, peers):
+        """Without a key (the token is no agent's) nothing is received, and nothing said."""
+        known, self.nodes = {}, {}
+        for peer in peers:
+            node, key = peer["node"], peer.get("key")
+            if key is None:
+                continue
+            known[node] = known.get(node) or self.peers.get(node) or Peer(self.node, node, key)
+            known[node].follow(key)
+            self.nodes.update({self.addresses[f"{node}/{name}"]: node for name in peer["devices"] if f"{node}/{name}" in self.addresses})
+        self.peers = known
+
+    def keep_out(self, device, interface, budgets):
+        """Of a host without a job: nothing that it sends is in a class that jobs have."""
+        marks = sorted(budgets["classDscps"])
+        if device not in self.kept_out or self.kept_out[device].class_dscps != marks:
+            self.kept_out[device] = Queues(interface, 0, marks, budgets["bestEffort"]["dscp"], self.enter)
+            self.kept_out[device].mark()
+
     def hear(self, now):
-        while True:
+        for _ in range(MOST_HEARD):  # the rest waits: who sends much must not keep the queues from being set
             try:
                 text, (address, _) = self.mail.recvfrom(MOST_MESSAGE)
             except BlockingIOError:
                 return
+            peer = self.peers.get(self.nodes.get(address))
             try:
-                for job, device, kind, first, second in json.loads(text):
-                    port = self.ports.get((job, device))
-                    if port is None or address not in port.pairs:
-                        continue
-                    if kind == "wants":
-                        port.receiver.hear(address, int(first), int(second), now)
-                    elif kind == "grants":
-                        port.sender.grant(address, int(first), int(second), now)
-            except (ValueError, TypeError):
-                continue  # no message of an agent
+                read = peer and peer.read(text)
+                if not read:
+                    self.ignore(peer is not None, now)
+                    continue
+                self.take(address, *read, now)
+            except (ValueError, TypeError, KeyError):
+                self.ignored += 1  # of an agent, and not well-formed
+
+    def ignore(self, of_peer, now):
+        """It may be by a key that is given to the others already: then ask at once, but not for each."""
+        self.ignored += 1
+        if of_peer and now - self.polled >= 1:
+            self.polled = now - 3600
+
+    def take(self, address, lines, is_new_run, now):
+        for port in self.ports.values() if is_new_run else ():
+            port.sender.forget(address)
+        for job, device, kind, first, second in lines:
+            port = self.ports.get((job, device))
+            if port is None or address not in port.pairs:
+                continue
+            if not (is_number(first) and is_number(second)):
+                self.ignored += 1
+            elif kind == "wants":
+                port.receiver.hear(address, first, second, now)
+            elif kind == "grants" and not port.sender.grant(address, first, second, now):
+                self.ignored += 1
 
     def tell(self, numbers, now):
         """To each other port what is wanted of it and granted to it. Adapters of a rail have one name on all nodes."""
@@ -183,12 +227,17 @@ class Agent:
             # What is wanted no more is said, so that others get it at once.
             wants = {**dict.fromkeys(port.sender.granted, 0), **port.sender.wanted}
             for address, wanted in wants.items():
-                letters.setdefault(address, []).append((job, device, "wants", wanted, numbers.get((job, device), {}).get(address, 0)))
+                letters.setdefault(address, []).append((job, device, "wants", min(wanted, MOST_NUMBER - 1), numbers.get((job, device), {}).get(address, 0)))
             for address, (number, mbps) in port.receiver.grants(now).items():
                 letters.setdefault(address, []).append((job, device, "grants", number, mbps))
+        for address, node in self.nodes.items():
+            if self.peers[node].owes:
+                letters.setdefault(address, [])
         for address, letter in letters.items():
+            peer = self.peers.get(self.nodes.get(address))
             try:
-                self.mail.sendto(json.dumps(letter).encode(), (address, self.port))
+                if peer is not None:
+                    self.mail.sendto(peer.write(letter), (address, self.port))
             except OSError:
                 pass  # told again in a moment
 
@@ -219,7 +268,7 @@ class Agent:
                 self.railweave.etag, etag = None, self.railweave.etag  # read again where this fails
                 self.follow(budgets, now)
                 self.railweave.etag = etag
-            enforced = self.railweave.report(self.readings())
+            enforced = self.railweave.report(self.readings(), self.ignored)
         except (OSError, RuntimeError, http.client.HTTPException) as error:
             print(f"railweave: {error}", file=sys.stderr, flush=True)
             return
@@ -250,7 +299,7 @@ class Agent:
             began = time.monotonic()
             self.tick()
             time.sleep(max(0.02, TICK_S - (time.monotonic() - began)))
-        for queues in self.queues.values():
+        for queues in (*self.queues.values(), *self.kept_out.values()):
             queues.end()
 
 
