@@ -21,8 +21,8 @@ import urllib.request
 from datetime import datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tests.support.ibsim import Ibsim, missing, stop  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ibsim import Ibsim, missing, stop  # noqa: E402
 
 FABRICS = {
     "648": ["fat-tree", "--hosts", "648", "--radix", "36", "--nics-per-host", "1", "--gpus-per-host", "1"],

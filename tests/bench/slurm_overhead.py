@@ -56,7 +56,7 @@ def measure(options, folder, with_railweave):
         lua = (ROOT / "services" / "slurm" / "job_submit.lua").read_text()
         (folder / "job_submit.lua").write_text(lua.replace("grace_seconds = 120", f"grace_seconds = {GRACE}"))
         settings.append("JobSubmitPlugins=lua")
-    slurm = Slurm(folder, [], "CPUs=8 RealMemory=1000", settings, virtual=f"node-[0001-{options.nodes:04}]")
+    slurm = Slurm(folder, [], "CPUs=8 RealMemory=1000", settings, virtual=f"node-[{1:0{len(str(options.nodes))}}-{options.nodes}]")
     slurm.begin()
     operator = None
     try:

@@ -14,6 +14,16 @@ class ContractBroken(Exception):
     """An answer that the contract does not allow."""
 
 
+def messages_in(value):
+    """Each message in it, with the object that it is a field of."""
+    if isinstance(value, dict):
+        if isinstance(value.get("message"), dict) and "parts" in value["message"]:
+            yield value, value["message"]
+        value = list(value.values())
+    for item in value if isinstance(value, list) else []:
+        yield from messages_in(item)
+
+
 class Operation:
     def __init__(self, document, path, method, item, description):
         self.id = description["operationId"]
@@ -93,7 +103,8 @@ class Contract:
             here = operation.codes.get(status, [])
             if code is None or any(matches(code, listed) for listed in here) or status not in self.everywhere:
                 return operation.id, operation.responses[status], here
-        if status in self.everywhere:
+        listed = operation is None or status in operation.responses or str(status) in openapi_file.NO_OPERATION
+        if status in self.everywhere and listed:
             return "everywhere", self.everywhere[status], self.codes_everywhere[status]
         raise ContractBroken(f"{status} is not documented for {operation}")
 
@@ -113,6 +124,21 @@ class Contract:
             if name.lower() not in USUAL_HEADERS and name.lower() not in documented:
                 raise ContractBroken(f"{answer.status} has a header that is not documented: {name}")
 
+    def _judge_messages(self, value):
+        """The codes of messages and the parts that each has are listed; an event's is its type, an alarm's its kind."""
+        listed = self.document["components"]["schemas"]["Message"]["x-codes"]
+        for holder, message in messages_in(value):
+            words = " ".join(part for part in message["parts"] if isinstance(part, str))
+            is_alarm = "kind" in holder or holder.get("type") == "alarm.raised"  # of several tenants' jobs, and shown to each
+            if is_alarm and holder["subject"]["kind"] != "job" and re.search(r"\bjob-[0-9]{6}", words):
+                raise ContractBroken(f"a job is named in words, and not as a part of its own, in {message}")
+            code = message["code"]
+            if code is None or code in (holder.get("type"), holder.get("kind")):
+                continue
+            kinds = {kind for part in message["parts"] if isinstance(part, dict) for kind in part} - {"note", "unit", "opaque"}
+            if code not in listed or not kinds <= set(listed[code]):
+                raise ContractBroken(f"the message {message} is of no code of x-codes, or has other parts than it says")
+
     def _judge_body(self, schema, media, answer, wanted_fields):
         if not media.endswith("json"):
             return
@@ -127,6 +153,8 @@ class Contract:
         errors = self.errors_of(schema, value)
         if errors:
             raise ContractBroken(f"{answer.status}: {'; '.join(errors[:5])}")
+        if wanted_fields is None:
+            self._judge_messages(value)
 
     def _judge_partial_page(self, schema, page, wanted_fields):
         fields = self.fields_of(openapi_file.resolve(self.document, schema)["properties"]["items"]["items"])
@@ -159,6 +187,8 @@ class Contract:
         for holder, responses, codes in [("everywhere", self.everywhere, self.codes_everywhere)] + [
                 (operation.id, operation.responses, operation.codes) for operation in self.operations.values()]:
             for status in responses:
+                if status in self.everywhere and status not in codes:
+                    continue  # one of x-everywhere, and promised there
                 if (holder, status) not in self.seen_statuses:
                     yield holder, status, None
                     continue

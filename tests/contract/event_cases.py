@@ -15,7 +15,7 @@ def events(session):
         "topology.accepted", "tenant.put", "tenant.removed", "job.placed", "job.ended", "job.queued", "job.waits", "job.evicted",
         "job.moved", "job.checkpointed", "queue.policyPut", "reservation.put", "reservation.removed", "drain.requested",
         "drain.completed", "drain.cleared", "topology.differs", "contract.put", "contract.removed", "link.down", "link.up",
-        "alarm.raised", "alarm.cleared", "job.damaged", "guarantee.atRisk", "job.changed", "job.held", "job.released",
+        "alarm.raised", "alarm.cleared", "job.damaged", "job.whole", "guarantee.atRisk", "job.changed", "job.held", "job.released",
         "job.reordered", "job.accepted", "job.running", "job.releasing", "job.freed", "job.overdue", "job.offerExpired"}, f"all types were seen: {sorted(seen)}"
     items, cursor = [], None
     while True:

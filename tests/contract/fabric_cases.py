@@ -272,6 +272,7 @@ def the_map(session):
     session.call("getFabricMap", 200, query={"at": "2026-01-01T00:00:00Z"})
     session.call("getFabricMap", 400, "query.invalidTime", query={"at": "yesterday"})
     session.call("getFabricMap", 404, "fabric.noRegion", query={"within": "elsewhere"})
+    session.call("getFabricMap", 404, "jobs.notFound", query={"job": "job-999999"})
     session.call("getFabricMap", 400, "query.unknownParameter", query={"inside": "x"})
 
 
@@ -295,6 +296,10 @@ def the_map_of_many(session):
     assert sum(bundle["links"] for bundle in whole["bundles"]) == len(native["links"])
     assert len(whole["groups"]) == 2 * leaves + 1 and len(whole["bundles"]) == 2 * leaves
     opened = session.call("getFabricMap", 200, query={"within": regions[1]["region"]}).json
+    inside = next(group for group in opened["groups"] if group["kind"] in ("switch", "node") and group["region"] == opened["within"])
+    by_device = session.call("getFabricMap", 200, query={"within": f"{inside['kind']}:{inside['name']}"}).json
+    assert by_device["within"] == opened["within"] and by_device["groups"] == opened["groups"], inside
+    session.call("getFabricMap", 404, "fabric.noRegion", query={"within": "node:elsewhere"})
     assert opened["detail"] == "devices" and opened["within"] == regions[1]["region"]
     assert sorted(group["name"] for group in opened["groups"] if group["kind"] == "node") == sorted(f"n-1-{node}" for node in range(nodes))
     assert sum(bundle["links"] for bundle in opened["bundles"]) == nodes + 1, "its own cables, and the one to the spine"

@@ -2,14 +2,17 @@
 
 Each case gets a railweaved of its own, small enough to be overwhelmed.
 """
+import contextlib
 import http.client
 import json
 import resource
 import select
 import socket
 import sqlite3
+import time
 
-from session import TIMEOUT_S, Answer
+from event_cases import Stream
+from session import TIMEOUT_S, Answer, until_deadline
 from small_fabric import LINK, fabric, guid
 
 OTHER_LINK = f"{guid(1)}/4--{guid(0x140)}/1"  # leaf-1 to node-4
@@ -46,11 +49,14 @@ WRITES = {
     "reportLink": {"path": WAN, "body": {"state": "up"}},
     "acknowledgeAlarm": {"path": ALARM, "body": {"note": "another"}},
     "unacknowledgeAlarm": {"path": ALARM},
+    "muteAlarm": {"path": ALARM, "body": {"for": "PT2H"}},
+    "unmuteAlarm": {"path": ALARM},
     "drainLink": {"path": {"id": LINK}, "body": {"force": True}},
     "drainSwitch": {"path": {"id": "spine-1"}, "body": {"force": True}},
     "drainNode": {"path": {"id": "node-3"}},
     "undrainLink": {"path": {"id": OTHER_LINK}},
-    "undrainSwitch": {"path": {"id": "leaf-2"}},
+    "releaseLink": {"path": {"id": OTHER_LINK}},
+    "undrainSwitch": {"path": {"id": "spare"}},
     "undrainNode": {"path": {"id": "node-4"}},
     "patchNode": {"path": {"id": "node-1"}, "body": {"labels": {"gpu": "b200"}}},
     "patchNodes": {"body": {"nodes": [{"id": "node-2", "labels": {"gpu": "b200"}}]}},
@@ -63,7 +69,7 @@ COMPUTED = {
     "getLink": {"path": {"id": "a/1--b/1"}}, "getLinkTraffic": {"path": {"id": LINK}}, "getLinkHistory": {"path": {"id": LINK}}, "getSwitchHistory": {"path": {"id": "leaf-1"}}, "planInLab": {"body": {}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}},
     "queryPlacements": {"body": {"items": [{"gpus": 1}]}}, "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}}, "listJobs": {},
-    "getJob": {"path": {"id": "job-000001"}}, "getJobPorts": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
+    "getJob": {"path": {"id": "job-000001"}}, "getJobPorts": {"path": {"id": "job-000001"}}, "getJobTraffic": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
     "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},
     "getSubnet": {"path": {"id": "compute"}}, "getSync": {}, "getForwardingTable": {"path": {"id": "leaf-1"}}, "getSwitchQueues": {"path": {"id": "leaf-1"}}, "listAlarms": {},
     "reportLink": {"path": WAN, "body": {"state": "down"}}, "listDrains": {}, "drainLink": {"path": {"id": LINK}}, "drainSwitch": {"path": {"id": "leaf-1"}},
@@ -71,6 +77,7 @@ COMPUTED = {
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "listAudit": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
     "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "setReroute": {"body": {}}, "resetReroute": {},
     "diffRoutes": {"body": {}},
+    "acceptSubnetChanges": {"path": {"id": "compute"}, "body": {}},
     "getNodeBudgets": {"path": {"id": "node-1"}}, "reportNodeBudgets": {"path": {"id": "node-1"}, "body": {}},
 }
 
@@ -116,7 +123,8 @@ def fill(session):
                                                                      "from": "2098-01-01T00:00:00Z", "to": "2098-01-02T00:00:00Z"})
     session.call("reportLink", 200, path=WAN, body={"state": "down"})
     session.call("acknowledgeAlarm", 200, path=ALARM)
-    for operation, thing in (("drainLink", OTHER_LINK), ("drainSwitch", "leaf-2"), ("drainNode", "node-4")):
+    session.call("muteAlarm", 200, path=ALARM, body={"for": "PT2H"})
+    for operation, thing in (("drainLink", OTHER_LINK), ("drainSwitch", "spare"), ("drainNode", "node-4")):
         session.call(operation, 200, path={"id": thing}, body={"force": True})
 
 
@@ -196,11 +204,15 @@ def too_many_wait(session):
 
 
 def busy_workers(session):
-    """One worker, held by long imports, and 256 requests waiting for it: every further one is answered 429."""
+    """One worker, held by long imports, and 256 requests waiting for it: every further one is answered 429, of a caller that has used
+    more than a little; until then it has another worker."""
     fill(session)
     # Each takes some 0.2 s, and is refused at its end: it lacks the running job's node.
     large = {"railweave": "fabric", "version": 1, "switches": [{"name": f"s{i}", "ports": 1024} for i in range(2000)]}
     for imports in (4, 8, 16, 32):
+        until = time.monotonic() + 2
+        while time.monotonic() < until:  # what was used is forgotten in ten seconds
+            session.call("queryPlacement", 200, body={"tenant": "a", "gpus": 2, "parallelism": {"data": 2}})
         slow = [Pending(session, "putTopology", body=large) for _ in range(imports)]
         waiting = [Pending(session, "getFabric") for _ in range(260)]
         refused = [Pending(session, operation, **request) for operation, request in COMPUTED.items()]
@@ -214,12 +226,36 @@ def busy_workers(session):
 
 
 def too_many_connections(session):
-    with_room = [socket.create_connection(("127.0.0.1", session.service.port), timeout=TIMEOUT_S) for _ in range(8)]
-    try:
+    """Connections that are of use to their clients stay."""
+    session.close()
+    with contextlib.ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(Stream(session))
         answer = Pending(session, "getHealth").answer()
         assert (answer.status, answer.code()) == (503, "http.tooManyConnections"), answer.body
+
+
+def silent_connections(session):
+    """As many as there may be that say nothing, or nothing more: who comes is served at once, from their address and from another."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    idle = []
+    try:
+        for said in (b"", request[:20], request):
+            for _ in range(1024):
+                idle.append(socket.create_connection(("127.0.0.1", session.service.port), timeout=TIMEOUT_S))
+                idle[-1].sendall(said)
+                if said == request:
+                    assert idle[-1].recv(4096).startswith(b"HTTP/1.1 200"), "served"
+            for source in ("127.0.0.1", "127.0.0.2"):
+                began = time.monotonic()
+                with socket.create_connection(("127.0.0.1", session.service.port), timeout=5, source_address=(source, 0)) as one:
+                    one.sendall(request)
+                    assert one.recv(4096).startswith(b"HTTP/1.1 200"), (said, source)
+                assert time.monotonic() - began < 2, (said, source)
     finally:
-        for connection in with_room:
+        for connection in idle:
             connection.close()
 
 
@@ -233,6 +269,8 @@ def unwritable_store(session):
     resource.prlimit(process, resource.RLIMIT_FSIZE, (min(4096, largest), unlimited[1]))
     try:
         for operation, request in WRITES.items():
+            if operation == "releaseLink":
+                continue  # without a live subnet no link flaps, so there is nothing that could be stored
             request = dict(request, body=fabric(3)) if operation == "putTopology" else request
             query = {"force": "true"} if operation == "putTopology" else {}
             answer = session.call(operation, 503, query=query, **request)
@@ -252,6 +290,36 @@ def unwritable_store(session):
 
 
 # Each with the configuration of its service.
-CASES = [(full_queue, {"queue_limit": 1}), (busy_workers, {"compute_threads": 1}), (too_many_connections, {"max_connections": 8}),
+def events_gone(session):
+    """A reader that resumes behind what is kept is told, with the oldest number there is."""
+    seq, first = 0, session.call("putTenant", 200, path={"name": "t"}, body={}).json["version"]
+    for _ in until_deadline():
+        for number in range(100):
+            seq = session.call("putTenant", 200, path={"name": "t"}, body={"description": f"{seq} {number}"}).json["version"]
+        answer = session.call("listEvents", (200, 410), query={"after": str(first), "limit": "1"})
+        if answer.status == 410:
+            break
+    oldest = 0
+    for _ in until_deadline():  # they are removed behind the changes
+        answer = session.call("listEvents", 410, "events.gone", query={"after": str(first), "limit": "1"})
+        if answer.json["oldest"] == oldest:
+            break
+        oldest = answer.json["oldest"]
+        time.sleep(0.5)
+    assert answer.code() == "events.gone" and first + 1 < oldest < seq, answer.json
+    assert str(oldest) in answer.json["detail"], answer.json
+    for query in ({"after": str(oldest - 2)}, {"cursor": str(oldest - 2)}, {"after": str(oldest - 2), "type": "tenant.put"}):
+        session.call("listEvents", 410, "events.gone", query=query)
+    session.call("streamEvents", 410, "events.gone", query={"after": str(oldest - 2)})
+    session.call("streamEvents", 410, "events.gone", headers={"Last-Event-ID": str(oldest - 2)})
+    for query in ({}, {"after": "0"}, {"after": str(oldest - 1)}):
+        events = session.call("listEvents", 200, query={**query, "limit": "1"}).json["items"]
+        assert [event["seq"] for event in events] == [oldest], (query, events)
+    for query in ({"after": "0"}, {"after": str(oldest - 1)}):
+        with Stream(session, query) as stream:
+            assert stream.read(1)[0]["seq"] == oldest, query
+
+
+CASES = [(events_gone, {"keep_events": 200, "snapshot_every": 50}), (full_queue, {"queue_limit": 1}), (busy_workers, {"compute_threads": 1}), (too_many_connections, {"max_connections": 8}), (silent_connections, {}),
          (unwritable_store, {}), (what_exists, {}),
          (too_many_wait, {"max_waiting_jobs": 1})]

@@ -104,7 +104,7 @@ def admission(session):
     session.call("submitJob", 422, "contracts.gpuLimit", body=job(parallelism={"tensor": 4, "data": 4}))
     session.call("putContract", 200, path={"tenant": TENANT}, body=TERMS)
     asked = session.call("queryPlacement", 200, body=job()).json
-    assert asked["guarantee"]["guaranteedGbpsPerPort"] == 50 and asked["guarantee"]["state"] == "holds", asked
+    assert asked["guarantee"]["guaranteedGbpsPerPort"] == 50 and asked["guarantee"]["state"] == "planned", asked
     assert asked["qos"] == {"class": "all-reduce", "serviceLevel": 3, "trafficClass": 104, "pkey": "0x8001"}, asked
     assert asked["reservation"]["links"] > 4 and asked["reservation"]["mostGbpsOnALink"] == 100, asked
     first = session.call("submitJob", 201, body=job()).json
@@ -149,6 +149,14 @@ def admission(session):
     small = [dict(one, sharePermille=200) if one["name"] == "all-reduce" else one for one in items]
     problem = session.call("putQosClasses", 409, "qosClasses.jobsDoNotFit", body={"items": small}).json
     assert problem["links"][0]["wantedBy"] == first["id"], problem
+    nothing = {**TERMS, "guaranteedGbps": 0}
+    for less in (nothing, {**TERMS, "guaranteedGbps": 20}, {**TERMS, "model": "pattern"}):
+        problem = session.call("putContract", 409, "contracts.weakensGuarantees", path={"tenant": TENANT}, body=less).json
+        assert first["id"] in problem["detail"] and "withdraw" in problem["hint"], problem
+    assert session.call("getJob", 200, path={"id": first["id"]}).json["guarantee"]["guaranteedGbpsPerPort"] == 50
+    session.call("putContract", 400, "query.invalidFlag", path={"tenant": TENANT}, body=nothing, query={"withdraw": "perhaps"})
+    session.call("putContract", 200, path={"tenant": TENANT}, body=nothing, query={"withdraw": "true"})
+    assert session.call("getJob", 200, path={"id": first["id"]}).json["guarantee"] is None
     session.call("cancelJob", 200, path={"id": first["id"]})
 
     session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 100})
@@ -176,6 +184,15 @@ def lanes(session):
     assert listed["isolation"] == "lane" and listed["lane"] == 0 and listed["inForce"]["isolation"] == "planned", listed
     assert "planned only" in listed["inForce"]["statement"], listed
     session.call("putQosClasses", 409, "qosClasses.jobsDoNotFit", body={"items": [dict(more[0], name="more", dscp=60)] + more + items})
+    # Its ranks were started with a level that would be another's: refused with its name, or said from then on.
+    moved = {"items": more[1:] + items}
+    problem = session.call("putQosClasses", 409, "qosClasses.jobsRemarked", body=moved).json
+    assert first["id"] in problem["detail"], problem
+    session.call("putQosClasses", 400, "query.invalidFlag", body=moved, query={"force": "perhaps"})
+    session.call("putQosClasses", 200, body=moved, query={"force": "true"})
+    told = session.call("listGuarantees", 200).json["items"][0]["inForce"]
+    assert told["level"] == "planned" and told["isolation"] == "planned", told
+    assert [one["subject"]["id"] for one in session.call("listAlarms", 200).json["items"] if one["kind"] == "guarantee.remarked"] == [first["id"]]
     session.call("cancelJob", 200, path={"id": first["id"]})
     session.call("putQosClasses", 200, body={"items": [dict(more[0], name="more", dscp=60)] + more + items})
     session.call("getSwitchQueues", 404, "switches.notFound", path={"id": "leaf-9"})
@@ -195,7 +212,7 @@ def guarantees(session):
     items = session.call("listGuarantees", 200).json["items"]
     assert [one["job"] for one in items] == [hose, ring], items
     assert items[0]["tightestLink"]["reservedGbps"] == 100 and items[0]["tightestLink"]["limitGbps"] == 133, items[0]
-    assert {means["strength"] for means in items[0]["enforcement"]} == {"hardware", "planned"}, items[0]
+    assert {means["strength"] for means in items[0]["enforcement"]} == {"planned"}, "no subnet is live"
     assert items[0]["inForce"]["level"] == "planned" and items[0]["inForce"]["statement"], items[0]
     page = session.call("listGuarantees", 200, query={"limit": "1"}).json
     assert session.call("listGuarantees", 200, query={"cursor": page["nextCursor"]}).json["items"][0]["job"] == ring
@@ -245,9 +262,9 @@ def guarantees(session):
     session.call("getJobPartition", 404, "jobs.notFound", path={"id": "x"})
     session.call("getJobPartition", 400, "query.unknownParameter", path={"id": hose}, query={"a": "1"})
     nccl = session.call("listRanks", 200, path={"id": hose}, query={"format": "nccl"}).body.decode()
-    assert "NCCL_IB_SL=3 NCCL_IB_TC=104" in nccl, nccl[:300]
+    assert " NCCL_IB_SL=3 " in nccl and " UCX_IB_TRAFFIC_CLASS=104 " in nccl, nccl[:300]
 
-    assert session.call("listRanks", 200, path={"id": hose}).json["items"][0]["env"] == {"NCCL_IB_SL": "3", "NCCL_IB_TC": "104"}
+    assert session.call("listRanks", 200, path={"id": hose}).json["items"][0]["env"].items() >= {"NCCL_IB_SL": "3", "NCCL_IB_TC": "104", "UCX_IB_SL": "3"}.items()
 
     # Without its spine the leaves are apart: at risk at once, restored with it.
     told = session.call("drainSwitch", 200, path={"id": "spine-1"}, query={"dryRun": "true"}, body={"force": True}).json
@@ -261,14 +278,19 @@ def guarantees(session):
     assert [one["job"] for one in lost][:1] == [hose] and lost[0]["reason"] and lost[0]["atRiskSince"], lost
     assert hose not in {one["job"] for one in session.call("getCertificate", 200).json["jobs"]}
     session.call("cancelJob", 200, path={"id": ring})
-    session.call("submitJob", 409, "admission.notConnected", body=job(bandwidth={"guaranteedGbpsPerPort": 1}))
+    # What has most end ports is the rest; a rail of every node is not joined to it.
+    assert {one["id"] for one in session.call("listNodes", 200).json["items"] if one["state"] == "cutOff"} == {
+        f"node-{number}" for number in range(1, 5)}
+    assert [one["kind"] for one in raised.values() if one["kind"] == "hosts.cutOff"] == ["hosts.cutOff"], raised
+    nowhere = session.call("submitJob", 409, "jobs.noCapacityAtLevel", body=job(bandwidth={"guaranteedGbpsPerPort": 1})).json
+    assert [(one["reason"], one["nodes"]) for one in nowhere["explanation"]["excluded"]] == [("cutOff", 4)], nowhere
     session.call("undrainSwitch", 204, path={"id": "spine-1"})
     back = session.call("listGuarantees", 200).json["items"]
-    assert [(one["job"], one["state"]) for one in back] == [(hose, "holds")] and back[0]["atRiskTotalMs"] > 0, back
+    assert [(one["job"], one["state"]) for one in back] == [(hose, "planned")] and back[0]["atRiskTotalMs"] > 0, back
     assert not [one for one in session.call("listAlarms", 200).json["items"] if one["kind"] == "guarantee.atRisk"]
     history = [line["reason"] for line in session.call("getJob", 200, path={"id": hose}).json["history"]]
     assert any("guarantee at risk" in line for line in history) and any("holds again" in line for line in history), history
-    session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 40, "classes": TERMS["classes"]})
+    session.call("putContract", 200, path={"tenant": TENANT}, body={"guaranteedGbps": 40, "classes": TERMS["classes"]}, query={"withdraw": "true"})
     assert session.call("getJob", 200, path={"id": hose}).json["guarantee"]["guaranteedGbpsPerPort"] == 40
     session.call("cancelJob", 200, path={"id": hose})
     assert session.call("getJobPartition", 200, path={"id": hose}).json["items"] == []

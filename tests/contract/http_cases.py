@@ -19,7 +19,7 @@ def say(session, data, method="GET", half_close=False):
         try:
             response.begin()
             answer = Answer(response.status, response.getheaders(), response.read())
-        except socket.timeout as timeout:
+        except TimeoutError as timeout:
             raise ContractBroken(f"no answer to {data[:100]!r}") from timeout
     session.contract.judge(None, answer)
     return answer

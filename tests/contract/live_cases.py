@@ -4,6 +4,7 @@ memory; `without_connections` on railweaved itself, where nothing is live.
 import datetime
 import json
 
+import alarm_cases
 from event_cases import Stream
 from fabric_cases import finished
 from job_cases import job
@@ -13,7 +14,7 @@ from small_fabric import LINK, UPLINK, fabric, guid
 OTHER_UPLINK = f"{guid(2)}/16--{guid(3)}/2"
 NVLINK = "node-1/gpu0--nv-1/1"
 DRAINS = {"drainLink": LINK, "drainSwitch": "spine-1", "drainNode": "node-3"}
-BODIES = {"putSubnetMode": "compute", "discoverFabric": None, **DRAINS, "undrainLink": LINK, "undrainSwitch": "spine-1",
+BODIES = {"releaseLink": LINK, "rotateSubnetKey": "compute", "putSubnetMode": "compute", "discoverFabric": None, "acceptSubnetChanges": "compute", **DRAINS, "undrainLink": LINK, "undrainSwitch": "spine-1",
           "undrainNode": "node-3"}  # every operation with a body, and a thing it is about
 
 
@@ -86,6 +87,28 @@ def modes(session):
     put(200, None, "compute", {"mode": "observe"}, {"If-Match": direct.header("ETag")})
 
 
+def management_keys(session):
+    def rotate(status, code, name="compute", body=None):
+        return session.call("rotateSubnetKey", status, code, path={"id": name}, body={} if body is None else body)
+
+    def keys(name="compute"):
+        return session.call("getSubnet", 200, path={"id": name}).json["live"]["managementKeys"]
+
+    assert keys() == {"generation": 1, "ports": 12, "held": 9, "locked": 1, "without": 1, "silent": 1, "seenAt": keys()["seenAt"]}
+    version = session.call("getSubnet", 200, path={"id": "compute"}).header("ETag")
+    assert rotate(200, None, body={"reason": "a host was broken into"}).json == {"subnet": "compute", "generation": 2}
+    assert rotate(200, None).json["generation"] == 3
+    assert session.call("getSubnet", 200, path={"id": "compute"}).header("ETag") == version, "the mode's, which is as it was"
+    event = session.call("listEvents", 200, query={"type": "subnet.keyRotated"}).json["items"][0]
+    assert event["data"] == {"subnet": "compute", "generation": 2, "reason": "a host was broken into"}, event
+    assert keys("edge") is None
+    rotate(409, "subnets.noKeys", "edge")
+    rotate(409, "subnets.notLive", "storage")
+    rotate(404, "subnets.notFound", "nowhere")
+    rotate(400, "body.invalidField", body={"reason": "r" * 501})
+    rotate(400, "body.unknownField", body={"key": "0x1"})
+
+
 def sync(session):
     def synced(status, query=None, **result):
         answer = session.call("syncFabric", status, query=query or {})
@@ -141,6 +164,10 @@ def job_ports(session):
     session.call("putSubnetMode", 200, path={"id": "compute"}, body={"mode": "observe"})
     session.call("getJobPorts", 404, "jobs.notFound", path={"id": "job-999999"})
     session.call("getJobPorts", 400, "query.unknownParameter", path={"id": jobs[0]}, query={"all": ""})
+    sent = session.call("getJobTraffic", 200, path={"id": jobs[0]}).json
+    assert sent["pairs"] == [] and sent["ends"] == [], "it holds no GPUs"
+    session.call("getJobTraffic", 404, "jobs.notFound", path={"id": "job-999999"})
+    session.call("getJobTraffic", 400, "query.unknownParameter", path={"id": jobs[0]}, query={"all": ""})
 
 
 def discovery(session):
@@ -195,6 +222,37 @@ def discovery(session):
     session.call("discoverFabric", 400, "body.invalidField", body={"subnet": "compute", "gpusPerNode": -1})
 
 
+def found_changes(session):
+    """Another adapter in node-1's place is offered as one change; accepted, the fabric has it and else stays as it is."""
+    def changes(status=200, code=None, name="compute", **more):
+        return session.call("getSubnetChanges", status, code, path={"id": name}, **more).json
+
+    def accept(status=200, code=None, name="compute", body=None):
+        return session.call("acceptSubnetChanges", status, code, path={"id": name}, body=body).json
+
+    finished(session, session.call("discoverFabric", 202, body={"subnet": "compute"}).json["operation"])
+    one, = changes()["items"]
+    assert (one["kind"], one["subject"], one["describedAlike"]) == ("exchangedAdapter", "node-1", True), one
+    assert session.call("getSubnet", 200, path={"id": "compute"}).json["live"]["changes"] == 1
+    changes(404, "subnets.notFound", "nowhere")
+    changes(409, "subnets.notLive", "storage")
+    changes(400, "query.unknownParameter", query={"all": "1"})
+    accept(404, "subnets.notFound", "nowhere", {})
+    accept(409, "subnets.notLive", "storage", {})
+    accept(404, "subnets.changeNotFound", body={"changes": ["exchangedAdapter:0"]})
+    before = session.call("getNode", 200, path={"id": "node-1"}).json
+    accepted = accept(body={"changes": [one["id"]]})
+    assert [change["id"] for change in accepted["accepted"]] == [one["id"]] and accepted["version"] > changes()["version"] - 1, accepted
+    assert changes()["items"] == [], "what was found is about the fabric before"
+    accept(409, "subnets.noChanges")
+    after = session.call("getNode", 200, path={"id": "node-1"}).json
+    assert guid(0x110) in json.dumps(before["adapters"]) and guid(0x990) in json.dumps(after["adapters"]), after
+    assert guid(0x110) not in json.dumps(after["adapters"]) and after["labels"] == before["labels"] and after["rack"] == before["rack"], after
+    told = session.call("listEvents", 200, query={"type": "topology.differs", "subject": "node/node-1"}).json["items"]
+    assert "is exchanged" in told[-1]["summary"], told
+    session.call("putTopology", 200, query={"source": "by hand"}, body=fabric())
+
+
 def exchanged_cables(session):
     """Two cables whose ends at the spine were exchanged are in force as they are, and stay differences from what was accepted."""
     before = session.call("getFabric", 200).json
@@ -218,6 +276,7 @@ def exchanged_cables(session):
     after = exchange(UPLINK, OTHER_UPLINK)
     assert after["digest"] != before["digest"] and after["source"] == before["source"] + ", cables as found", after
     assert [subject for subject, _ in differences()] == crossed, differences()
+    session.call("acceptSubnetChanges", 409, "subnets.cablesExchanged", path={"id": "compute"}, body={})
     assert "leaf-1 port 16 leads to spine-1 port 2, accepted is spine-1 port 1" in differences()[0][1], differences()
     assert [session.call("getLink", 200, path={"id": link}).json["drained"] for link in crossed] == [True, True]
     session.call("getLink", 404, path={"id": UPLINK})
@@ -366,12 +425,14 @@ def what_happens(session):
     def alarms(**query):
         return [item["id"] for item in session.call("listAlarms", 200, query=query).json["items"]]
 
-    ids = alarms()
-    assert ids == [f"link.down:{link}", "switch.silent:leaf-2"], ids
-    assert alarms(severity="critical") == alarms(kind="switch.silent") == alarms(subject="switch") == ids[1:]
-    assert alarms(subject=f"link/{link}") == ids[:1] and alarms(subnet="compute") == ids and alarms(subnet="storage") == []
+    every = alarms()
+    cut_off, ids = every[:1], every[1:]  # the leaf's hosts are joined to nothing that is in use
+    assert every == ["hosts.cutOff:leaf-2", f"link.down:{link}", "switch.silent:leaf-2"], every
+    assert alarms(severity="critical") == cut_off + ids[1:] and alarms(kind="switch.silent") == ids[1:]
+    assert alarms(subject="switch/leaf-2") == cut_off + ids[1:], alarms(subject="switch/leaf-2")
+    assert alarms(subject=f"link/{link}") == ids[:1] and alarms(subnet="compute") == every and alarms(subnet="storage") == []
     first = session.call("listAlarms", 200, query={"limit": "1", "fields": "id,text"}).json
-    assert alarms(cursor=first["nextCursor"]) == ids[1:]
+    assert alarms(cursor=first["nextCursor"]) == ids
     one = session.call("getAlarm", 200, path={"id": ids[0]}).json
     assert one["jobs"] == ["job-000001"] and one["subject"] == {"kind": "link", "id": link, "name": "leaf-1/1--node-1/mlx5_0/1"}, one
     assert session.exchange("GET", "/v1/alarms/" + ids[0], {}, None).status == 200, "the / may be sent as it is"
@@ -381,53 +442,24 @@ def what_happens(session):
     for query, code in (({"severity": "info"}, "query.invalidSeverity"), ({"limit": "0"}, "query.invalidNumber"),
                         ({"acknowledged": "perhaps"}, "query.invalidFlag"), ({"text": "x"}, "query.unknownParameter")):
         session.call("listAlarms", 400, code, query=query)
-    acknowledged_alarms(session, ids)
+    alarm_cases.acknowledged_alarms(session, ids)
+    alarm_cases.muted_alarms(session, ids)
     session.call("getAlarm", 404, "alarms.notFound", path={"id": "link.down:a/1--b/2"})
     session.call("getAlarm", 400, "query.unknownParameter", path={"id": ids[0]}, query={"jobs": ""})
-
-
-def acknowledged_alarms(session, ids):
-    """For everybody, in the journal, and for as long as it does not get worse."""
-    def ask(operation, status, code=None, alarm=ids[0], **more):
-        return session.call(operation, status, code, path={"id": alarm}, **more).json
-
-    before = session.call("getAlarm", 200, path={"id": ids[0]}).json
-    assert before["acknowledged"] is None, before
-    now = ask("acknowledgeAlarm", 200, body={"note": "INC-42"})
-    assert now["acknowledged"]["note"] == "INC-42" and now["acknowledged"]["by"], now
-    assert now["version"] > before["version"] and now["raisedAt"] == before["raisedAt"], now
-    assert ask("acknowledgeAlarm", 200, body={"note": "INC-42"}) == now, "repeated: nothing may change"
-    assert session.call("getAlarm", 200, path={"id": ids[0]}).json == now
-    for flag, there in (("true", ids[:1]), ("false", ids[1:])):
-        listed = session.call("listAlarms", 200, query={"acknowledged": flag}).json["items"]
-        assert [item["id"] for item in listed] == there, (flag, listed)
-    assert ask("acknowledgeAlarm", 200)["acknowledged"]["note"] == "", "an empty body has no note"
-    assert ask("unacknowledgeAlarm", 200)["acknowledged"] is None
-    assert ask("unacknowledgeAlarm", 200)["acknowledged"] is None, "repeated"
-    told = session.call("listEvents", 200, query={"subject": f"alarm/{ids[0]}"}).json["items"]
-    assert [event["type"] for event in told] == ["alarm.acknowledged", "alarm.acknowledged", "alarm.reopened"], told
-    for operation in ("acknowledgeAlarm", "unacknowledgeAlarm"):
-        ask(operation, 404, "alarms.notFound", alarm="link.down:a/1--b/2")
-        ask(operation, 400, "query.unknownParameter", query={"force": "1"})
-        for code, body in (("body.notJson", "{"), ("body.tooDeep", "[" * 100 + "]" * 100), ("body.wrongType", "[]"),
-                           ("body.duplicateField", '{"note": "a", "note": "b"}'), ("body.unknownField", {"reason": "x"}),
-                           ("body.invalidField", {"note": "n" * 501})):
-            ask(operation, 400, code, body=body)
-        ask(operation, 413, "http.bodyTooLarge", body=b"{}" + b" " * (2 << 20), valid=True)
-        ask(operation, 415, "http.contentEncoding", body={}, headers={"Content-Encoding": "deflate"})
 
 
 def metrics(session):
     text = session.call("getMetrics", 200).body.decode()
     for line in ('railweave_subnet_phase{subnet="edge",phase="offline"} 1', 'railweave_subnet_repairs_total{subnet="compute"} 3',
-                 'railweave_subnet_blocks_differing{subnet="compute"} 2', 'railweave_alarms{severity="critical"} 1',
+                 'railweave_subnet_blocks_differing{subnet="compute"} 2', 'railweave_alarms{severity="critical"} 2',
                  'railweave_drains{state="drained"} 3', 'railweave_subnet_links{subnet="compute",state="down"} 1',
-                 'railweave_subnet_last_repair_microseconds{subnet="compute"} 900'):
+                 'railweave_subnet_last_repair_seconds{subnet="compute"} 0.0009',
+                 'railweave_alarms_by_kind{kind="switch.silent",severity="critical",quiet="false"} 1', 'railweave_jobs{state="queued"} 0'):
         assert line + "\n" in text, line
     assert "railweave_port_" not in text, "ports only when asked for"
     links = session.call("getMetrics", 200, query={"links": "true"}).body.decode()
     assert "railweave_links_left_out 0\n" in links and links.count("railweave_port_sent_bytes_total{") > 10
-    assert links.count("railweave_port_utilisation{") < links.count("railweave_port_sent_bytes_total{"), "read once: no share yet"
+    assert links.count("railweave_port_utilisation_ratio{") < links.count("railweave_port_sent_bytes_total{"), "read once: no share yet"
     session.call("getMetrics", 400, "query.unknownParameter", query={"ports": ""})
     session.call("getMetrics", 400, "query.invalidFlag", query={"links": "all"})
 
@@ -470,6 +502,24 @@ def history(session):
     assert loads(at="2020-01-01T00:00:00Z") == {(None, None)}
 
 
+def releases(session):
+    """A link that flaps: what it did is said, and forgotten on request."""
+    session.call("discoverFabric", 202, body={"subnet": "compute"})
+    for _ in until_deadline():
+        live = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]
+        if live["flapping"]:
+            break
+    flapping = live["flapping"][0]
+    assert flapping["usedFor"] == "lastPath" and not flapping["held"] and flapping["flaps"] == 5 and not live["unseen"], live
+    shown = session.call("getLink", 200, path={"id": flapping["link"]}).json
+    assert shown["flapping"]["usedFor"] == "lastPath" and shown["state"] != "held", shown
+    session.call("releaseLink", 204, path={"id": flapping["link"]}, body={"reason": "a new cable"})
+    told = session.call("listEvents", 200, query={"type": "link.released"}).json["items"][-1]
+    assert told["subject"]["id"] == flapping["link"] and told["data"]["reason"] == "a new cable", told
+    session.call("releaseLink", 409, "links.notFlapping", path={"id": LINK})
+    session.call("releaseLink", 404, "links.notFound", path={"id": "a/1--b/2"})
+
+
 def undrains(session):
     for operation, thing in (("undrainLink", LINK), ("undrainSwitch", "spine-1"), ("undrainNode", "node-2")):
         session.call(operation, 204, path={"id": thing}, body={"reason": "repaired"})
@@ -495,7 +545,8 @@ def bad_requests(session):
         refuse("body.duplicateField", '{"reason": "a", "reason": "b"}')
         refuse("body.wrongType", "[]")
         refuse("body.unknownField", {"mode": "observe", "when": "now"})
-        refuse("body.invalidField", {"mode": "observe", "reason": 7} if operation != "discoverFabric" else {"accept": "yes"})
+        invalid = {"discoverFabric": {"accept": "yes"}, "acceptSubnetChanges": {"changes": "all"}}
+        refuse("body.invalidField", invalid.get(operation, {"reason": 7} if operation == "rotateSubnetKey" else {"mode": "observe", "reason": 7}))
         refuse("http.bodyTooLarge", b" " * (1 << 20) + b"{}", 413)
         refuse("http.contentEncoding", "{}", 415, **{"Content-Encoding": "zstd"})
         session.call(operation, 400, "query.unknownParameter", path=path_of(thing), query={"verbose": ""},
@@ -520,4 +571,4 @@ def after_a_restart(session):
     assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
 
 
-CASES = [fill, subnets, modes, sync, discovery, exchanged_cables, tables, drains, what_happens, metrics, history, undrains, bad_requests, after_a_restart]
+CASES = [fill, subnets, modes, sync, management_keys, discovery, found_changes, exchanged_cables, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]

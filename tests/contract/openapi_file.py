@@ -73,6 +73,20 @@ def validator(document, schema):
     return jsonschema.Draft202012Validator(root)
 
 
+# What x-everywhere has for requests that are no operation: other paths and methods, another HTTP.
+NO_OPERATION = {"404", "405", "501", "505"}
+
+
+def common_statuses(document, method, operation):
+    """The statuses of x-everywhere that this operation is answered with: each operation lists them."""
+    common = set(document["x-everywhere"]["responses"]) - NO_OPERATION
+    if method != "get":
+        common.discard("412")  # minSeq is of reading
+    if operation.get("security") == []:
+        common.discard("401")
+    return common
+
+
 def problems_of(document):
     """What is wrong with the document, in words; [] when nothing is."""
     return Inspection(document).run()
@@ -97,7 +111,7 @@ class Inspection:
         self.keys("info", document["info"], "#/info")
         for status, response in document["x-everywhere"]["responses"].items():
             self.response(status, response, f"#/x-everywhere/responses/{status}")
-        self.codes(document["x-everywhere"], "#/x-everywhere")
+        self.codes(document["x-everywhere"], "#/x-everywhere", set())
         for path, item in document["paths"].items():
             self.path(path, item)
         for name, schema in document["components"]["schemas"].items():
@@ -139,6 +153,7 @@ class Inspection:
         for method in METHODS:
             if method in item:
                 self.operation(path, item, item[method], f"{where}/{method}")
+                self.common(method, item[method], f"{where}/{method}")
 
     def operation(self, path, item, operation, where):
         self.keys("operation", operation, where)
@@ -171,17 +186,23 @@ class Inspection:
             self.say(where, "has no answer for success")
         for status, response in operation.get("responses", {}).items():
             self.response(status, response, f"{where}/responses/{status}")
-        self.codes(operation, where)
+        self.codes(operation, where, set(self.document["x-everywhere"]["responses"]) - NO_OPERATION)
 
-    def codes(self, holder, where):
-        """Every status that is a problem lists its codes, and no other does."""
+    def common(self, method, operation, where):
+        common = common_statuses(self.document, method, operation)
+        missing = common - set(operation.get("responses", {}))
+        if missing:
+            self.say(where, f"its responses lack {sorted(missing)}, which any operation is answered with")
+
+    def codes(self, holder, where, elsewhere):
+        """Every status that is a problem lists its codes, and no other does; elsewhere: those with codes in x-everywhere."""
         errors = set()
         for status, response in holder.get("responses", {}).items():
             content = resolve(self.document, response).get("content", {})
             if "application/problem+json" in content:
                 errors.add(status)
         listed = set(holder.get("x-codes", {}))
-        if errors != listed:
+        if listed - errors or errors - listed - elsewhere:
             self.say(where, f"x-codes are listed for {sorted(listed)}, problems are answered with {sorted(errors)}")
         for status, codes in holder.get("x-codes", {}).items():
             for code in codes:
@@ -283,4 +304,4 @@ class Inspection:
 SCHEMA_KEYS = set(
     "$ref type const enum required properties additionalProperties unevaluatedProperties dependentRequired minProperties "
     "maxProperties items prefixItems minItems maxItems minLength maxLength pattern format minimum maximum exclusiveMinimum "
-    "oneOf anyOf allOf if then else description default example".split())
+    "oneOf anyOf allOf if then else description default example x-codes".split())

@@ -24,9 +24,9 @@ def paths(session):
     assert session.call("queryPlacement", 200, body=both).json["outcome"] == "placed"
     session.call("drainLink", 200, path={"id": BRIDGE}, body={"force": True})
     answer = session.call("queryPlacement", 200, body=both).json
-    assert (answer["outcome"], answer["code"]) == ("notNow", "jobs.unreachable"), answer
-    assert "no route from rank 0 (node-1, GPU 0) to rank 1 (node-2, GPU 0)" in answer["reason"], answer
-    problem = session.call("submitJob", 409, "jobs.unreachable", body=job(**both)).json
+    assert (answer["outcome"], answer["code"]) == ("notNow", "jobs.noCapacityAtLevel"), answer
+    assert answer["explanation"]["excluded"] == [{"reason": "cutOff", "nodes": 1, "examples": ["node-2"]}], answer
+    problem = session.call("submitJob", 409, "jobs.noCapacityAtLevel", body=job(**both)).json
     assert problem["detail"] == answer["reason"], problem
     waiting = session.call("submitJob", 201, body={**job(**both), "queue": True}).json
     assert waiting["state"] == "queued", waiting
@@ -150,13 +150,14 @@ def losing(session, across):
     refused = session.call("queryPlacement", 200, body=across).json
     assert (refused["outcome"], refused["code"]) == ("notNow", "jobs.unreachable"), refused
     assert "out of use meanwhile: east--west" in refused["reason"], refused
+    session.call("submitJob", 409, "jobs.unreachable", body=wanted)
     waiting = session.call("submitJob", 201, body={**wanted, "queue": True}).json
     assert waiting["state"] == "queued", waiting
     queue = session.call("listWaiting", 200).json["items"]
     assert any("out of use meanwhile: east--west" in one["waits"]["reason"] for one in queue), queue
     up = session.call("reportLink", 200, path=wan, body={"state": "up"}).json
     assert (up["state"], up["linksInUse"], up["alarms"]) == ("up", 1, []), up
-    assert session.call("getJob", 200, path={"id": waiting["id"]}).json["state"] == "placed"
+    assert session.begun(waiting["id"])["state"] == "placed"
 
     drained = session.call("drainLink", 200, path=wan, body={"force": True, "reason": "splicing"}).json
     assert drained["state"] == "requested" and waiting["id"] in drained["waitsFor"], drained

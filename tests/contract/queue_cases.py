@@ -1,4 +1,4 @@
-"""The queue: who waits and why, its rules, quotas, reservations, eviction, repair, what is stranded."""
+"""The queue: who waits and why, its rules, quotas, reservations, priority_classes, eviction, repair, what is stranded."""
 import datetime
 
 from small_fabric import GPUS, NODES, fabric
@@ -59,7 +59,7 @@ def waiting_jobs(session):
     session.call("checkpointJob", 409, "jobs.notRunning", path={"id": second["id"]})
     session.call("repairJob", 409, "jobs.notRunning", path={"id": second["id"]}, body={})
     session.call("completeJob", 200, path={"id": first["id"]})
-    started = session.call("getJob", 200, path={"id": second["id"]}).json
+    started = session.begun(second["id"])
     assert started["state"] == "placed" and started["history"][-1]["actor"] == "railweave", started
     session.call("completeJob", 200, path={"id": second["id"]})
     session.call("removeTenant", 409, "tenants.inUse", path={"name": TENANT})
@@ -81,7 +81,7 @@ def beside_the_queue(session):
     assert short["outcome"] == "placed", short
     for name in (short["id"], running):
         session.call("completeJob", 200, path={"id": name})
-    assert state_of(session, waits) == "placed"
+    assert session.begun(waits)["state"] == "placed"
     session.call("cancelJob", 200, path={"id": waits})
 
 
@@ -111,8 +111,42 @@ def policy(session):
     session.call("putQueuePolicy", 415, "http.mediaType", body=b"{}", headers={"Content-Type": "text/plain"})
 
 
+def priority_classes(session):
+    """Which classes a tenant's jobs may have is the tenant's record; normal and lower where it says nothing."""
+    def refused(operation, **rest):
+        problem = session.call(operation, 422, "jobs.priorityTooHigh", **rest).json
+        assert "may have priority normal at most, not high" in problem["detail"], problem
+        assert problem["hint"] == f"an administrator may raise the tenant's maxPriority: PUT /v1/tenants/{TENANT}", problem
+        assert problem["errors"][0]["pointer"] == "/priority", problem
+
+    assert session.call("getTenant", 200, path={"name": TENANT}).json["maxPriority"] == "normal"
+    low = submit(session, priority="low")["id"]
+    refused("submitJob", body=job(gpus=1, priority="high"))
+    refused("submitJob", body=job(gpus=1, priority="high", queue=False))
+    refused("queryPlacement", body={"tenant": TENANT, "gpus": 1, "priority": "high"})
+    waits = submit(session, name="waits", gpus=1)["id"]
+    refused("changeJob", path={"id": waits}, body={"priority": "high"})
+    item, = session.call("submitJobs", 200, body={"items": [{"key": "a", **job(gpus=1, priority="high")}]}).json["items"]
+    assert item["status"] == 422 and item["problem"]["code"] == "jobs.priorityTooHigh", item
+    item, = session.call("queryPlacements", 200, body={"items": [{"tenant": TENANT, "gpus": 1, "priority": "high"}]}).json["items"]
+    assert item["problem"]["code"] == "jobs.priorityTooHigh", item
+    assert session.call("getJob", 200, path={"id": low}).json["state"] == "placed", "no one was evicted"
+    problem = session.call("putTenant", 400, "jobs.unknownPriority", path={"name": TENANT}, body={"maxPriority": "highest"}).json
+    assert problem["errors"][0]["pointer"] == "/maxPriority", problem
+    session.call("putTenant", 400, "body.invalidField", path={"name": TENANT}, body={"maxPriority": 1})
+    allowed = session.call("putTenant", 200, path={"name": TENANT}, body={"maxPriority": "high"}).json
+    assert allowed["maxPriority"] == "high", allowed
+    assert session.call("changeJob", 200, path={"id": waits}, body={"priority": "high"}).json["spec"]["priority"] == "high"
+    session.call("putTenant", 200, path={"name": TENANT}, body={})
+    assert session.begun(waits)["state"] == "placed" and state_of(session, low) == "queued", "now it evicts"
+    assert session.call("getJob", 200, path={"id": waits}).json["priority"] == "high", "it keeps what it was given"
+    for name in (low, waits):
+        session.call("cancelJob", 200, path={"id": name})
+
+
 def eviction(session):
     """The jobs of a higher class take the GPUs of lower ones; who has just saved loses least."""
+    session.call("putTenant", 200, path={"name": TENANT}, body={"maxPriority": "high"})
     low = [submit(session, gpus=ALL // 2, priority="low", name=f"low{i}")["id"] for i in range(2)]
     saved = session.call("checkpointJob", 200, path={"id": low[1]}).json
     assert saved["checkpointedAt"], saved
@@ -122,7 +156,7 @@ def eviction(session):
     session.call("checkpointJob", 400, "query.unknownParameter", path={"id": low[1]}, query={"when": "now"})
     session.call("checkpointJob", 404, "jobs.notFound", path={"id": "job-999999"})
     urgent = submit(session, gpus=ALL // 2, priority="high")
-    assert urgent["outcome"] == "placed", urgent
+    assert session.begun(urgent["id"])["state"] == "placed", urgent
     evicted = session.call("getJob", 200, path={"id": low[1]}).json
     assert evicted["state"] == "queued" and evicted["nodeList"] == [] and evicted["startedAt"] is None, evicted
     assert any(urgent["id"] in change["reason"] for change in evicted["history"]), evicted["history"]
@@ -131,6 +165,7 @@ def eviction(session):
     assert event["data"]["number"] == int(low[1][4:]), event
     for name in (urgent["id"], *low):
         session.call("cancelJob", 200, path={"id": name})
+    session.call("putTenant", 200, path={"name": TENANT}, body={})
     session.call("putQueuePolicy", 200, body={})
 
 
@@ -144,7 +179,7 @@ def quotas(session):
     session.call("putTenant", 200, path={"name": "lender"}, body={"maxGpus": 4, "repair": "apply"})
     waits = submit(session, tenant="lender", gpus=4)
     assert waits["outcome"] == "queued", waits
-    for body, pointer in (({"quotaGpus": 9, "maxGpus": 8}, "/quotaGpus"), ({"cohort": "all"}, "/quotaGpus"), ({"weight": 0}, "/weight"),
+    for body, pointer in (({"quotaGpus": 9, "maxGpus": 8}, "/quotaGpus"), ({"cohort": "all"}, "/quotaGpus"), ({"weight": 0}, "/weight"), ({"weight": 5e-324}, "/weight"),
                           ({"repair": "guess"}, "/repair"), ({"quotaGpus": 1, "cohort": "c" * 64}, "/cohort"),
                           ({"quotaGpus": 10**12}, "/quotaGpus")):
         problem = session.call("putTenant", 400, "body.invalidField", path={"name": "x"}, body=body).json
@@ -279,4 +314,58 @@ def fragments(session):
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
 
 
-CASES = [waiting_jobs, beside_the_queue, policy, eviction, quotas, reservations, repair, fragments]
+def better_places(session):
+    """A job that could start, but slowly, waits for a better place: it keeps its GPUs, others pass, and it says until when."""
+    def small(node, **fields):
+        return submit(session, gpus=2, nodes=[f"node-{node}"], expectedDuration="PT9H", **fields)["id"]
+
+    def ring(**fields):
+        return job(gpus=GPUS, name="ring", traffic={"data": {"bytesPerStep": 8e9, "callsPerStep": 1}},
+                   **{"expectedDuration": "PT4H", **fields})
+
+    rules = session.call("getQueuePolicy", 200).json
+    assert (rules["placeWait"], rules["placeWaitShare"], rules["placeWaitGain"]) == ("PT30M", 0.05, 0.1), rules
+    for field, value in (("placeWait", "soon"), ("placeWaitShare", "x")):
+        session.call("putQueuePolicy", 400, "body.invalidField", body={field: value})
+    for field, value in (("placeWaitShare", 1.5), ("placeWaitGain", -1)):
+        session.call("putQueuePolicy", 400, "queue.invalidPolicy", body={field: value})
+    running = {node: small(node) for node in (1, 2, 3)}
+    filler = submit(session, gpus=GPUS, nodes=["node-4"])["id"]
+
+    before = datetime.datetime.now(datetime.timezone.utc)
+    waits = session.call("submitJob", 201, body=ring()).json
+    assert waits["outcome"] == "queued" and waits["waits"]["code"] == "betterPlace", waits["waits"]
+    by = datetime.datetime.fromisoformat(waits["waits"]["startsBy"])
+    assert abs((by - before).total_seconds() - 12 * 60) < 30, (waits["waits"], "5% of 4 h")
+    assert waits["waits"]["predictedMs"] > 1.1 * waits["waits"]["bestMs"] > 0, waits["waits"]
+    assert "% slower than at its best" in waits["waits"]["reason"], waits["waits"]
+    assert waits["history"][-1]["message"]["code"] == "waits.betterPlace", waits["history"]
+    event = [one for one in session.call("listEvents", 200, query={"type": "job.waits"}).json["items"]][-1]
+    assert event["data"]["code"] == "betterPlace" and event["data"]["placeUntilUs"] > 0, event
+    session.call("submitJob", 409, body=job(gpus=GPUS, queue=False))  # four GPUs are kept
+    passes = submit(session, gpus=2, name="passes")
+    assert passes["outcome"] == "placed", passes["waits"]
+
+    session.call("completeJob", 200, path={"id": filler})
+    started = session.begun(waits["id"])
+    assert started["state"] == "placed" and started["nodeList"] == ["node-4"], started["nodeList"]
+    assert started["history"][-1]["message"]["code"] == "queue.betterPlace", started["history"]
+    session.call("completeJob", 200, path={"id": started["id"]})
+    session.call("completeJob", 200, path={"id": passes["id"]})
+
+    blocks = submit(session, gpus=GPUS, nodes=["node-4"])["id"]
+    for change in ({"expectedDuration": None}, {"traffic": None}):
+        fields = {name: value for name, value in {**ring(), **change}.items() if value is not None}
+        at_once = session.call("submitJob", 201, body=fields).json
+        waits_too = at_once["waits"] and at_once["waits"]["code"] == "betterPlace"
+        assert not (waits_too and "expectedDuration" in change), "it says no duration"
+        session.call("cancelJob", 200, path={"id": at_once["id"]})
+    session.call("putQueuePolicy", 200, body={"placeWait": "PT0S"})
+    at_once = session.call("submitJob", 201, body=ring()).json
+    assert at_once["outcome"] == "placed", at_once["waits"]
+    for name in (at_once["id"], blocks, *running.values()):
+        session.call("completeJob", 200, path={"id": name})
+    session.call("putQueuePolicy", 200, body={})
+
+
+CASES = [waiting_jobs, beside_the_queue, policy, priority_classes, eviction, quotas, reservations, repair, fragments, better_places]

@@ -85,7 +85,6 @@ def changes(session):
 
 def walked(fabric, forwarding, dead=()):
     """By directed link (from, to): ordered pairs of end ports whose packets cross it. Walks the tables as the wire would."""
-    ports, owner = {}, {}
     cable = {}
     names = [switch["guid"] for switch in fabric["switches"]]
     number_of = {device: guid_ for device, guid_ in enumerate(names)}

@@ -1,6 +1,8 @@
 """The service's own endpoints, and what holds for every answer: HEAD, OPTIONS, gzip, request ids."""
 import gzip
 import json
+import re
+import time
 
 import openapi_file
 
@@ -15,6 +17,9 @@ def endpoints(session):
     text = metrics.body.decode()
     assert "railweave_ready 1\n" in text and text.count("# TYPE") == text.count("# HELP") > 20
     assert metrics.header("Content-Type").startswith("text/plain; version=0.0.4")
+    for name in ("process_cpu_seconds_total", "process_start_time_seconds", "process_resident_memory_bytes", "process_open_fds", "process_max_fds"):
+        assert float(re.search(rf"^{name} (\S+)$", text, re.MULTILINE)[1]) > 0, name
+    assert abs(float(re.search(r"^process_start_time_seconds (\S+)$", text, re.MULTILINE)[1]) - time.time()) < 3600
 
 
 def reads_own_write(session):

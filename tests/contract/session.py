@@ -2,7 +2,6 @@
 import gzip
 import http.client
 import json
-import socket
 import time
 import urllib.parse
 
@@ -49,6 +48,14 @@ class Session:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def begun(self, job_id):
+        """The job, once the queue has come to it: after a cycle that took long none runs for a while."""
+        for _ in until_deadline():
+            job = self.call("getJob", 200, path={"id": job_id}).json
+            if job["state"] != "queued":
+                break
+        return job
 
     def call(self, operation_id, expect, code=None, *, path=None, query=(), headers=None, body=None, valid=None):
         """Calls the operation and holds the answer to the contract and to `expect`: a status, or several.
@@ -103,7 +110,7 @@ class Session:
                 if fresh or attempt == 2:
                     raise
                 continue
-            except socket.timeout as timeout:
+            except TimeoutError as timeout:
                 self.close()
                 raise ContractBroken(f"{method} {target[:200]}: no answer within {TIMEOUT_S} s") from timeout
             if response.will_close:

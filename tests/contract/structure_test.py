@@ -44,7 +44,8 @@ def job_get(document):
 
 BREACHES = [
     ("a $ref that leads nowhere",
-     lambda d: job_get(d)["responses"].update({"304": {"$ref": "#/components/responses/Gone"}}), "leads nowhere"),
+     lambda d: job_get(d)["responses"].update({"304": {"$ref": "#/components/responses/Nowhere"}}), "leads nowhere"),
+    ("a status that any operation is answered with", lambda d: job_get(d)["responses"].pop("412"), "lack ['412']"),
     ("a path parameter that is not declared", lambda d: d["paths"]["/v1/jobs/{id}"].pop("parameters"), "path parameters"),
     ("an operationId used twice", lambda d: job_get(d).update(operationId="listJobs"), "used twice"),
     ("a misspelt key", lambda d: job_get(d).update(sumary="x"), "is no key"),

@@ -37,10 +37,10 @@ bool judged(const Result<T>& read) {
 }
 
 bool judge_batch(std::string_view body, bool needs_keys) {
-  const auto items = api::read_batch(body, needs_keys);
-  if (!judged(items)) return false;
-  RAILWEAVE_CHECK(items->size() <= api::kMaxBatchItems, "a batch is bounded");
-  for (const auto& item : *items) {
+  const auto batch = api::read_batch(body, needs_keys);
+  if (!judged(batch)) return false;
+  RAILWEAVE_CHECK(batch->items.size() <= api::kMaxBatchItems, "a batch is bounded");
+  for (const auto& item : batch->items) {
     RAILWEAVE_CHECK(!needs_keys || !item.request || !item.key.empty(), "an item has the key it needs");
     if (!item.request) check_error(item.located(item.request.error()));
   }

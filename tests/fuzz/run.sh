@@ -13,9 +13,10 @@ run_one() {
   name=$(basename "$target" _fuzz)
   local work=$build/fuzz/corpus-$name
   rm -rf "$work" && mkdir -p "$work"
-  local seeds=tests/fuzz/corpus/$name
+  local seeds=()
+  [ ! -d "tests/fuzz/corpus/$name" ] || seeds=("tests/fuzz/corpus/$name")
   if "$target" -seed="${FUZZ_SEED:-1}" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
-    -artifact_prefix="$findings/$name-" "$work" $([ -d "$seeds" ] && echo "$seeds") > "$work.log" 2>&1; then
+    -artifact_prefix="$findings/$name-" "$work" ${seeds[@]+"${seeds[@]}"} > "$work.log" 2>&1; then
     echo "$name: $(grep -oE 'number_of_executed_units: [0-9]+' "$work.log"), nothing found"
   else
     echo "$name: FAILED" && tail -n 30 "$work.log"

@@ -5,7 +5,6 @@ and planted damage is seen by `admin check`, in each kind.
 
 admin_test.py BIN_FOLDER        exit code 77: PostgreSQL is not installed
 """
-import json
 import re
 import sqlite3
 import subprocess
@@ -210,6 +209,7 @@ def damaged(server, folder):
     for number, (what, says, sql) in enumerate(DAMAGE):
         copy = folder / f"damaged-{number}.db"
         good("backup", folder / "one.db", copy)
+        (folder / f"{copy.name}.sha256").unlink()  # of which backup_test.py is about
         connection = sqlite3.connect(copy)
         connection.executescript(JOURNAL_IS_OPEN["sqlite"] + sql)
         connection.commit()
@@ -227,6 +227,7 @@ def damaged(server, folder):
     # A snapshot whole in itself that is not what the journal leads to: only the replay sees it.
     copy = folder / "differs.db"
     good("backup", folder / "one.db", copy)
+    (folder / "differs.db.sha256").unlink()
     other = folder / "other.db"
     with started(other, folder, *snapshots_often(folder)) as service:
         for number in range(60):

@@ -6,10 +6,13 @@ code programs anything there.
 Without agents an incast of job A takes from B inside their class. With them B keeps 95 % of its guarantee, by TCP and by UDP, beside
 a flood, A's incast and A far above its maximum; what A sends above its guarantee arrives as best effort, and in the class never more
 than that; a sender that is alone gets all of the receiver's guarantee, two get half each. The grade follows the agents' reports: planned
-before them, class with them, planned again once one has ended.
+before them, class with them, planned again once one has ended; a host without a job that uses the class's mark takes from B unless its
+agent runs, and the grade is planned until the agents of all such hosts report. What a program on a peer says in the place of its
+agent (forged, repeated, of another key) changes nothing and is counted.
 
 agent_traffic_test.py BIN_FOLDER AGENT_FOLDER     exit code 77: skipped, and why
 """
+import hmac
 import json
 import sys
 import tempfile
@@ -29,7 +32,7 @@ lanes.CLASSES = [{"name": "all-reduce", "sharePermille": 750, "priority": 0, "ds
 # All on one leaf: over several the routes of a class are the switches' hashes, so that nothing is guaranteed there.
 lanes.SWITCHES, lanes.CABLES = ("l1",), [("l1", at + 1, host, 1) for at, host in enumerate(HOSTS)]
 HOSTS.update(dict.fromkeys(HOSTS, "l1"))
-WITH_JOBS = ("n1", "n2", "n3", "n4")
+WITH_JOBS, WITHOUT = ("n1", "n2", "n3", "n4"), ("n5", "n6")
 
 
 class Agents:
@@ -113,25 +116,39 @@ def scenario(binaries, agent_folder, folder, network, service, socket):
     for node in WITH_JOBS:
         agents.start(node)
     try:
+        until("agents on all nodes of both jobs", lambda: all(set(in_force(fabric, job)["unreportedNodes"]) == set(WITHOUT) for job in (a, b)), seconds=30)
+        strangers(fabric, network, agents, b)
         until("agents on all nodes of both jobs", lambda: all(in_force(fabric, job)["isolation"] == "class" for job in (a, b)), seconds=30)
         with_agents(fabric, network, agents, b, (flood, incast, far_above))
     except BaseException:
-        print(agents.logs(), file=sys.stderr)
+        print(agents.logs(), [fabric.ask("GET", f"/v1/nodes/{node}/budgets/report") for node in WITH_JOBS], file=sys.stderr)
         raise
 
 
 def certified(fabric, audit):
-    """The verifier says that isolation inside the class rests on agents' words, and misses none of the jobs that it is for."""
+    """The verifier says that isolation inside the class rests on agents' words, which are not in the certificate: one that has them is refused."""
     said = fabric.cli("guarantees", "verify", "--keep", str(audit))
-    assert "ASSUMED: 2 jobs are isolated" in said and "HOLDS" in said, said
+    assert "ASSUMED: agents on the nodes of 2 jobs limit them inside class" in said and "HOLDS" in said, said
     certificate = json.loads((audit / "certificate.json").read_text())
-    assert [(one["nodes"], one["lacking"]) for one in certificate["agents"]] == [(2, 0), (3, 0)], certificate["agents"]
     verifier = [str(Path(fabric.railweave).parent / "railweave-verify"), str(audit / "fabric.json"), str(audit / "opensm.fdbs"), str(audit / "changed.json")]
     outside = [word for name in ("contracts", "classes", "jobs", "links-down") for word in (f"--{name}", str(audit / f"{name}.json"))]
-    for changed in ([], certificate["agents"][:1], certificate["agents"] * 2):
-        (audit / "changed.json").write_text(json.dumps({**certificate, "agents": changed}))
-        done = run(*verifier, *outside, check=False)
-        assert done.returncode == 1 and "agents" in done.stdout, (changed, done.stdout)
+    (audit / "changed.json").write_text(json.dumps({**certificate, "agents": []}))
+    done = run(*verifier, *outside, check=False)
+    assert done.returncode == 1 and "agents is nothing that is checked" in done.stdout, done.stdout
+
+
+def strangers(fabric, network, agents, b):
+    """Hosts without a job that mark their packets for the class: what the grade says is what happens to B."""
+    told = in_force(fabric, b)
+    assert told["isolation"] == "planned" and "hosts without a job" in told["statement"], told
+    load = [(node, OF_CLASS, 95) for node in WITHOUT]
+    taken = network.measure("UDP", OF_CLASS, load)
+    print(f"beside hosts without a job that use its mark, UDP: {taken:.1f} Mb/s")
+    assert taken < GUARANTEE * KEPT, "B keeps its guarantee: nothing is proven"
+    for node in WITHOUT:
+        agents.start(node)
+    until("agents on hosts without a job", lambda: in_force(fabric, b)["isolation"] == "class", seconds=30)
+    lanes.keeps(network, "beside hosts without a job whose agents keep them out", OF_CLASS, load)
 
 
 def with_agents(fabric, network, agents, b, loads):
@@ -160,6 +177,10 @@ def with_agents(fabric, network, agents, b, loads):
     alone = rates("n4", 4)
     print(f"A from one sender: {alone['n2', 'class']:.1f} Mb/s in the class")
     assert OF_A * KEPT <= alone["n2", "class"] <= OF_A * 1.03, alone
+    forged(fabric, a_job(fabric))
+    after = rates("n4", 4)
+    print(f"the same beside forged and repeated messages: {after['n2', 'class']:.1f} Mb/s in the class")
+    assert OF_A * KEPT <= after["n2", "class"] <= OF_A * 1.03, after
     network.stop(flows[:1])
 
     agents.kill("n3")
@@ -170,6 +191,48 @@ def with_agents(fabric, network, agents, b, loads):
     assert "class (planned)" in fabric.cli("guarantees", "list")
     agents.start("n3")
     until("the grade with n3's agent again", lambda: in_force(fabric, b)["isolation"] == "class", seconds=30)
+
+
+HEAR = """
+import socket, sys, time
+ear, until, seen = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800)), time.monotonic() + 1.5, []
+ear.settimeout(1.5)
+while time.monotonic() < until:
+    packet = ear.recv(65536)
+    if packet[9] == 17 and packet[12:16] == socket.inet_aton(sys.argv[1]) and packet[22:24] == (7412).to_bytes(2, "big"):
+        seen.append(packet[28:].hex())
+print(" ".join(seen))
+"""
+SAY = """
+import json, socket, sys
+mouth = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for letter in json.load(sys.stdin):
+    mouth.sendto(bytes.fromhex(letter), (sys.argv[1], 7412))
+"""
+
+
+def a_job(fabric):
+    return next(one["id"] for one in fabric.ask("GET", "/v1/jobs")["items"] if one["name"] == "a")
+
+
+def forged(fabric, job):
+    """A program on n4, with no right but to send, says what only n4's agent may: that n2 gets nothing, with a number above all others."""
+    ignored = lambda: fabric.ask("GET", "/v1/nodes/n2/budgets/report")["ignoredMessages"]
+    before = ignored()
+    seen = [bytes.fromhex(one) for one in inside("n2", sys.executable, "-c", HEAR, ADDRESS["n4"]).stdout.split()]
+    assert seen, "n4's agent says nothing to n2's"
+    nothing = [[job, "eth0", "grants", number, 0] for number in (10**18, 2**53 - 1, 10**12)]
+    letters = [json.dumps([line]).encode() for line in nothing] + seen + [one[:32] + one[32:].replace(b'"grants"', b'"wants"') for one in seen]
+    for key in ("0" * 64, "1" * 64):  # of no one
+        for line in nothing:
+            body = json.dumps({"from": "n4", "run": "0" * 16, "number": 2**53 - 1, "nonce": "0" * 16, "echo": None, "lines": [line]}).encode()
+            letters.append(hmac.new(key.encode(), body, "sha256").hexdigest()[:32].encode() + b" " + body)
+    for _ in range(3):
+        inside("n4", sys.executable, "-c", SAY, ADDRESS["n2"], input=json.dumps([one.hex() for one in letters]))
+        time.sleep(0.5)
+    until("they are counted", lambda: (ignored() or 0) >= (before or 0) + 3 * len(letters) - len(seen), seconds=10)
+    shown = fabric.ask("GET", "/v1/nodes/n2/budgets")["jobs"]
+    assert all(len(peer["key"]) == 64 for one in shown for peer in one["peers"]), shown
 
 
 def main():

@@ -3,17 +3,21 @@
 
 callers_test.py BIN_FOLDER
 """
+import http.client
+import json
 import os
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import stories  # noqa: E402
-from authority import Authority, openssl  # noqa: E402
+from authority import Authority  # noqa: E402
 from secure_service import SecureService  # noqa: E402
 from service import AtSocket, Service  # noqa: E402
 
@@ -21,10 +25,20 @@ BIN = Path(sys.argv[1]).resolve()
 NOBODY = 65534
 
 
+def enterable(folder):
+    """The program where any user may run it: the folder of the checkout may be root's alone."""
+    program = folder / "railweave"
+    if not program.exists():
+        shutil.copy2(BIN / "railweave", program)
+        program.chmod(0o755)
+    return program
+
+
 def cli(folder, *words, user=None, **environment):
     options = {} if user is None else {"user": user, "group": user, "extra_groups": []}
+    program = BIN / "railweave" if user is None else enterable(folder)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("RAILWEAVE_")}
-    done = subprocess.run([BIN / "railweave", *words], text=True, capture_output=True, timeout=60, stdin=subprocess.DEVNULL, cwd="/",
+    done = subprocess.run([program, *words], text=True, capture_output=True, timeout=60, stdin=subprocess.DEVNULL, cwd="/",
                           env={**plain, "RAILWEAVE_CREDENTIALS": str(folder / "credentials.json"), **environment}, **options)
     return done.returncode, done.stdout + done.stderr
 
@@ -81,7 +95,7 @@ def unix_socket():
             assert service.stop() == 0
             assert not path.exists()
         path.write_text("precious")
-        for place, why in ((path, "no socket"), (folder / ("x" * 120), "longer than"), (folder / "absent" / "a.sock", "No such file")):
+        for place, why in ((path, "no socket"), (folder / ("x" * 120), "longer than"), (folder / "absent" / "a.sock", "does not exist (create it")):
             other = subprocess.run([BIN / "railweaved", "--listen", "127.0.0.1:0", "--store", folder / "third.db", "--socket", place],
                                    capture_output=True, text=True, timeout=60)
             assert other.returncode == 1 and why in other.stderr, (place, other)
@@ -203,5 +217,96 @@ role = "administrator"
             assert done.returncode in (1, 2) and why in done.stderr, (lines, done)
 
 
+# --- certificates that are trusted no more
+
+
+class Open:
+    """A client's connections that stay open: one that is used, one that waits, and a stream."""
+
+    def __init__(self, service, folder, shown):
+        context = ssl.create_default_context(cafile=folder / "servers.pem")
+        context.load_cert_chain(*shown)
+        self.used, self.idle, self.streaming = (http.client.HTTPSConnection("localhost", service.port, timeout=30, context=context) for _ in range(3))
+        for one in (self.used, self.idle):
+            one.connect()
+            one.auto_open = 0  # no other connection in its place
+            assert self.ask(one) == (200, None)
+        self.streaming.request("GET", "/v1/events/stream", headers={"Accept": "text/event-stream"})
+        self.stream = self.streaming.getresponse()
+        assert self.stream.status == 200
+        self.kept = [one.sock for one in (self.used, self.idle)]
+        self.said, self.ended = b"", threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        try:
+            while part := self.stream.read1(65536):
+                self.said += part
+        except OSError:
+            pass
+        self.ended.set()
+
+    @staticmethod
+    def ask(connection):
+        """(status, code) of a request on the connection; (0, None): it has ended."""
+        try:
+            connection.request("GET", "/v1/whoami")
+            answer = connection.getresponse()
+            body = json.loads(answer.read())
+            return answer.status, body.get("code")
+        except (OSError, http.client.HTTPException):
+            return 0, None
+
+    def end_within(self, seconds):
+        """The used one is refused or ends, the idle one ends by itself, and so does the stream."""
+        until = time.monotonic() + seconds
+        while (answer := self.ask(self.used))[0] == 200:
+            assert time.monotonic() < until, "a connection is answered whose certificate is trusted no more"
+            time.sleep(0.02)
+        assert answer in ((401, "auth.untrustedCertificate"), (0, None)), answer
+        self.idle.sock.settimeout(max(0.1, until - time.monotonic()))
+        assert self.idle.sock.recv(1) == b"", "the connection that waits has ended"
+        assert self.ended.wait(max(0.1, until - time.monotonic())), "the stream goes on"
+        assert b"trusted no more" in self.said, self.said
+
+    def goes_on(self):
+        assert self.ask(self.used) == self.ask(self.idle) == (200, None)
+        assert [one.sock for one in (self.used, self.idle)] == self.kept and not self.ended.is_set()
+
+
+def trusted_no_more():
+    """Connections end with the authority of their certificate, or with its revocation; others go on."""
+    with tempfile.TemporaryDirectory(prefix="railweave-certificates-") as name:
+        folder = Path(name)
+        Authority(folder, "servers").issue("server", "localhost", "DNS:localhost,IP:127.0.0.1", usage="serverAuth")
+        first, second = Authority(folder, "first"), Authority(folder, "second")
+        trusted = folder / "trusted.pem"
+
+        def trust(*texts):
+            (folder / "trusted.new").write_text("".join(texts))
+            (folder / "trusted.new").rename(trusted)
+
+        of = {authority.name: (folder / f"{authority.name}.pem").read_text() for authority in (first, second)}
+        trust(*of.values())
+        accounts = "".join(f'[[access.certificate]]\nname = "{one}"\nrole = "viewer"\n' for one in ("a", "b", "c"))
+        with SecureService(BIN / "railweaved", folder) as service:
+            service.start(f'tls_client_ca = "{trusted}"\n{accounts}')
+            a, b, c = (Open(service, folder, authority.issue(file, file)) for authority, file in ((first, "a"), (second, "b"), (second, "c")))
+            time.sleep(1.1)
+            (folder / "server.pem").touch()  # all files are read again, and the same ones trusted
+            time.sleep(2)
+            for one in (a, b, c):
+                one.goes_on()
+            trust(of["second"])
+            a.end_within(5)
+            for one in (b, c):
+                one.goes_on()
+            trust(of["second"], second.revoke(folder / "b.pem"))
+            b.end_within(5)
+            c.goes_on()
+            service.refused_at_handshake((folder / "b.pem", folder / "b.key"))
+            assert service.stop() == 0
+
+
 if __name__ == "__main__":
-    sys.exit(stories.tell((unix_socket, certificates), needs=["openssl"]))
+    sys.exit(stories.tell((unix_socket, certificates, trusted_no_more), needs=["openssl"]))

@@ -4,11 +4,13 @@
 A real railweaved with a key programs a simulated subnet for jobs with lanes of their own, jobs that survive failures and jobs with a
 pattern. `railweave guarantees collect` and collect_tables.sh, which uses infiniband-diags alone, read the same bytes from the devices;
 `railweave admin export` writes what was promised; railweave-verify says that it holds, openssl that it is signed. Then every kind of
-alteration, each signed again with the service's own key and with digests and counts made to fit, is found by what it means.
+alteration, each signed again with the service's own key and with digests and counts made to fit, is found by what it means. And every
+field that the certificate has is given several other values, signed again and refused (certificate_fields.py finds them by itself).
 
 certificate_evidence_test.py BIN_FOLDER COLLECT_SCRIPT     exit code 77: skipped, and why
 """
 import base64
+import concurrent.futures
 import json
 import re
 import shutil
@@ -19,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from alterations import ALTERATIONS, WITHOUT_SEAL  # noqa: E402
+from certificate_fields import alterations, fields, kind, kinds_in_contract  # noqa: E402
 from evidence import Evidence, verify  # noqa: E402
 from ibsim import Ibsim, missing  # noqa: E402
 from live import LiveService, generate  # noqa: E402
@@ -41,10 +44,12 @@ def generate_key(path):
 
 
 def jobs(service, nodes):
-    """Two with lanes on the same links, one that survives failures, one with a pattern, on nodes of several leaves."""
+    """Two with lanes on the same links, one elsewhere with the lane of the first, one that survives failures, one with a pattern, on nodes
+    of several leaves."""
     same, spread = [nodes[0], nodes[1], nodes[4], nodes[5]], [nodes[2], nodes[6], nodes[8], nodes[9]]
     made = {}
-    for name, tenant, on, gpus in (("first", "red", same, 2), ("second", "red", same, 2), ("steady", "blue", spread, 2), ("ring", "green", nodes[10:14], 4)):
+    for name, tenant, on, gpus in (("first", "red", same, 2), ("second", "red", same, 2), ("apart", "red", nodes[14:16], 4), ("steady", "blue", spread, 2),
+                                   ("ring", "green", nodes[10:14], 4)):
         status, job = service.request("POST", "/v1/jobs", {"name": name, "tenant": tenant, "parallelism": {"tensor": gpus, "data": len(on)},
                                                            "gpusPerNode": gpus, "nodes": on})
         assert status == 201, job
@@ -56,7 +61,7 @@ def in_force(service):
     items = service.get("/v1/guarantees")["items"]
     lanes = all(one["inForce"]["isolation"] == "lane" for one in items if one["tenant"] == "red")
     covered = all(one["covered"] for one in items if one["tenant"] == "blue")
-    return len(items) == 4 and lanes and covered
+    return len(items) == 5 and lanes and covered
 
 
 def collect(sim, service, script, folder):
@@ -135,6 +140,39 @@ def altered(binaries, folder, evidence, public):
     return names
 
 
+def every_field(binaries, folder, evidence, public):
+    """Of the certificate: given several other values and signed again; each is refused."""
+    journal = [line for line in evidence.journal if "kind" in line]
+    promises = re.compile(r"topology\.accepted|contract\.|qosClasses\.|job\.(placed|moved|ended|evicted|offerExpired)|link\.(down|up|changed)|subnet\.spreadSet|guarantee\.|qos\.limits")
+    newest = max(line["seq"] for line in journal if promises.match(line["kind"]))
+    cases = list(alterations(evidence.certificate))
+    # As of which record: any between the newest that changes promises and the journal's end says the same.
+    for how, seq in (("after the journal's end", journal[-1]["seq"] + 1), ("before the newest promise", newest - 1), ("as text", str(newest)), ("null", None)):
+        cases.append((f"seq: {how}", {**evidence.certificate, "seq": seq}))
+    cases.append(("seq: removed", {name: value for name, value in evidence.certificate.items() if name != "seq"}))
+
+    def refused(case):
+        number, (what, certificate) = case
+        changed = evidence.copy()
+        changed.certificate = certificate
+        place = folder / "fields" / str(number)
+        place.mkdir(parents=True)
+        changed.write(place)
+        code, said = verify(binaries, place, public)
+        shutil.rmtree(place)
+        return None if code in (1, 2) and "HOLDS" not in said else f"{what}: exit {code}: {said[-300:]}"
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        passed = [one for one in pool.map(refused, enumerate(cases)) if one]
+    assert not passed, f"{len(passed)} of {len(cases)} changes of single fields are not refused:\n" + "\n".join(passed)
+    kinds = {kind(path) for path, _ in fields(evidence.certificate)}
+    contract = kinds_in_contract((Path(__file__).resolve().parents[2] / "api/openapi.yaml").read_text())
+    # Of Ethernet, of subnets that spread packets, and of the signature, which is altered by itself.
+    missing_kinds = contract - {step for one in kinds for step in one.split("/")} - {"weights", "spread", "subnet", "signature", "algorithm", "key", "value"}
+    assert not missing_kinds, f"fields of the contract that the certificate does not have here: {missing_kinds}"
+    return len(cases), len(kinds)
+
+
 def run(binaries, script, folder):
     native, netlist, subnet = generate(str(binaries / "railweave"), SHAPE, folder)
     key = generate_key(folder / "certificate.key")
@@ -171,8 +209,9 @@ def run(binaries, script, folder):
         code, text = verify(binaries, again, public)
         assert code == 0, f"nothing was altered: {text}"
         names = altered(binaries, folder, evidence, public)
+        changes, kinds = every_field(binaries, folder, evidence, public)
         print(f"{said.strip()}\n{len(tables)} lines of tables, the same by libibumad and by infiniband-diags; signed, also by openssl's word; "
-              f"{len(names)} alterations found: {'; '.join(names)}")
+              f"{len(names)} alterations found: {'; '.join(names)}; {changes} changes of {kinds} kinds of fields refused")
 
 
 def main():

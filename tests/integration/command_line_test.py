@@ -4,22 +4,19 @@ watching, several names, YAML, completion of names, manual pages, and narrow ter
 
 command_line_test.py BIN_FOLDER
 """
-import fcntl
 import json
 import os
-import pty
 import re
 import select
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import terminal  # noqa: E402
 from service import Service  # noqa: E402
 
 BIN = Path(sys.argv[1])
@@ -46,23 +43,7 @@ class Shell:
 
     def on_terminal(self, columns, *arguments):
         """What a terminal of that width gets."""
-        leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        process = subprocess.Popen([BIN / "railweave", *arguments], env=self.environment, stdout=follower, stderr=follower,
-                                   stdin=subprocess.DEVNULL)
-        os.close(follower)
-        text = b""
-        while True:
-            try:
-                part = os.read(leader, 65536)
-            except OSError:
-                break
-            if not part:
-                break
-            text += part
-        assert process.wait(timeout=60) == 0, text
-        os.close(leader)
-        return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text.decode()).replace("\r\n", "\n")
+        return terminal.on_terminal([BIN / "railweave", *arguments], self.environment, columns)[0]
 
 
 def fields(shell):
@@ -224,6 +205,31 @@ def small_fabric(folder):
     return path
 
 
+def events_that_are_gone(folder):
+    """Resumed behind what is kept, the reader is told; the newest events are shown as before."""
+    config = folder / "short.toml"
+    config.write_text("keep_events = 200\nsnapshot_every = 50\n")
+    with Service(BIN / "railweaved") as service:
+        service.start("--config", str(config))
+        shell = Shell(service)
+        deadline = time.monotonic() + 60
+        number = 0
+        while (gone := shell.finished("events", "--after", "1", "-o", "name")).returncode == 0:
+            assert time.monotonic() < deadline, "events are removed"
+            for change in range(number, number + 100):
+                assert service.request("PUT", "/v1/tenants/t", {"description": f"change {change}"})[0] == 200
+            number += 100
+        assert gone.returncode == 4 and "are not kept any more: the oldest is" in gone.stderr, gone
+        oldest = int(re.search(r"the oldest is (\d+)", gone.stderr).group(1))
+        assert len(shell.lines("events", "--last", "100000")) > 200 > len(shell.lines("events", "--last", "20"))
+        assert shell.json("events", "--last", "0")["items"][0]["seq"] >= oldest
+        follower = subprocess.Popen([BIN / "railweave", "events", "--follow", "--after", "1", "-o", "json"], env=shell.environment,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = json.loads(follower.stdout.readline())
+        follower.terminate()
+        assert first["seq"] >= oldest and "events are missing here" in follower.communicate()[1], first
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="railweave-command-line-") as name, Service(BIN / "railweaved") as service:
         folder = Path(name)
@@ -240,6 +246,7 @@ def main():
         watches(shell)
         narrow_terminals_keep_names(shell)
         manual_pages(shell, folder)
+        events_that_are_gone(folder)
     print("fields, lists, names, YAML, completion, watching, widths and manual pages are as documented")
     return 0
 

@@ -160,7 +160,7 @@ def counters(sim, host, probe, switches, adapters):
     places = [(guid, port, lid, name) for guid, (lid, ports, name) in [*switches.items(), *adapters.items()] for port in ports]
     chosen = random.sample(places, SAMPLES)
     set_to = {}
-    for guid, port, lid, name in chosen:
+    for guid, port, _, name in chosen:
         errors = [random.randrange(limit + 1) for limit in HIGHEST]
         data, wait = random.randrange(1 << 61), random.randrange(1 << 32)
         for field, value in [*zip(ERRORS, errors), ("PortXmitWait", wait)]:

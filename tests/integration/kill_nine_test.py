@@ -163,7 +163,7 @@ def main():
         status, _, answer = service.request("PUT", f"/v1/fabric/topology?format=ibsim&gpusPerNode={GPUS}",
                                             star_netlist(NODES), {"Content-Type": "text/plain"})
         assert status == 200, answer
-        status, _, answer = service.request("PUT", "/v1/tenants/load", {})
+        status, _, answer = service.request("PUT", "/v1/tenants/load", {"maxPriority": "high"})
         assert status == 200, answer
         if options.queue:  # allows evictions of jobs that have just started
             _, _, policy = service.request("GET", "/v1/queue/policy")
@@ -201,7 +201,7 @@ def main():
             if not of_server:
                 start(service)
             elif options.postgres:
-                until("writes again", lambda: service.request("PUT", "/v1/tenants/load", {})[0] == 200, 30)
+                until("writes again", lambda: service.request("PUT", "/v1/tenants/load", {"maxPriority": "high"})[0] == 200, 30)
             jobs = settled_jobs(service)
             forgotten = [job for job in acknowledged if job not in jobs]
             for job in forgotten:  # long ended jobs leave the service's memory, as documented, never its journal
@@ -211,7 +211,7 @@ def main():
                 _, _, events = service.request("GET", f"/v1/events?subject=job/{job}")
                 seen = [event["type"] for event in events["items"]]
                 assert (seen[0], seen[-1]) == ("job.queued" if options.queue else "job.placed", "job.ended"), f"{job} left no trace"
-            for job, (key, body) in acknowledged.items():
+            for job in acknowledged:
                 if job in forgotten:
                     continue
                 if job in cancelled:

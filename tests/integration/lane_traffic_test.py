@@ -181,7 +181,7 @@ class Fabric:
 
     def program(self):
         """The switches do what Railweave's drivers wrote for them."""
-        for switch, to, script in self.scripts():
+        for switch, _, script in self.scripts():
             inside(switch, "sh", "-e", "-c", script)
 
     def differ(self):
@@ -250,6 +250,35 @@ def changes_are_seen(switches):
         assert not switches.differ(), switches.differ()
 
 
+def ports_are_looked_at(switches, folder):
+    """A port that is down, at both of its ends, and an adapter that is slower than the link that was accepted."""
+    inside("l1", "ip", "link", "set", "s1", "down")
+    found = switches.differ()
+    assert "s1: is down\n" in found["l1", "tc"] and "l1: is " in found["s1", "tc"], found
+    inside("l1", "ip", "link", "set", "s1", "up")
+    switches.program()
+    assert holds(lambda: not switches.differ()), switches.differ()
+    # veth has no speed of its own, so its place in sysfs is taken by an adapter's, as its driver would fill it.
+    script = next(text for switch, to, text in switches.scripts("--check") if (switch, to) == ("l1", "tc"))
+    for speed, code, line in ((LINK, 0, "as wanted\n"), (10, 1, f"s1: its speed is 10 Mb/s, and not {LINK}\n")):
+        for name in ("n1", "n2", "n3", "s1", "s2"):
+            place = folder / "adapters" / name
+            (place / "device").mkdir(parents=True, exist_ok=True)
+            (place / "operstate").write_text("up\n")
+            (place / "speed").write_text(f"{speed if name == 's1' else LINK}\n")
+        done = inside("l1", "sh", "-c", f"mount --bind {folder}/adapters /sys/class/net && exec sh", input=script, check=False)
+        assert (done.returncode, done.stdout) == (code, line), done
+
+
+def holds(condition, seconds=10):
+    ends = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.2)
+    return True
+
+
 def scenario(binaries, folder, network, service):
     switches = Fabric(binaries, service, folder)
     switches.accept()
@@ -265,6 +294,7 @@ def scenario(binaries, folder, network, service):
     switches.program()
     assert not switches.differ(), switches.differ()
     changes_are_seen(switches)
+    ports_are_looked_at(switches, folder)
 
     flood = [("n2", BEST_EFFORT, 95), ("n3", BEST_EFFORT, 95), ("n5", BEST_EFFORT, 95)]
     incast = [("n2", of_a, MOST_OF_A), ("n3", of_a, MOST_OF_A)]

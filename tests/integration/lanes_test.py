@@ -5,7 +5,7 @@ simulated subnet, and smpquery reads from every port what its tables do for them
 On each link of a job's routes its service level leads to its own lane, and the port's arbitration promises that lane what is
 reserved, in whole packets; elsewhere its packets are in the lowest class. Two jobs on the same links have different lanes.
 Behind every port of a host, switches drop (VL 15) the service levels that no job there was told, except those that are open
-to all; between switches what has another owner, or for a job that survives failures none, on the link that it comes by. While others come and go, the maps of running jobs stay as they are. The certificate
+to all; and the lane of a job what comes by links that the job is not on. While others come and go, the maps of running jobs stay as they are. The certificate
 holds on the tables that dump_fts reads, after a cut and a restart as well. In opensm mode lanes are planned only, and ranks
 are told their class's service level.
 
@@ -100,16 +100,16 @@ def owners(service):
             for link in certificate["links"] if "lanes" in link}, certificate
 
 
-def maps_are(maps, guid, open_map, may_enter, name, on, peers, covered, shared):
+def maps_are(maps, guid, open_map, may_enter, name, on, peers, shared):
     """The maps of a port by input port: open_map, but 15 for levels that the node at the input port may not send with, and for
-    a lane that has another owner on the link that packets come from, or none there where its owner survives failures."""
+    a lane whose owner does not have it on the link that packets come from."""
     dropped = 0
     for inward, row in maps.items():
         allowed = may_enter.get((guid, inward))
-        from_there = on.get("{1}/{2}".format(*peers[guid, inward]), {}) if guid else {}
+        from_there = on.get("{1}/{2}".format(*peers[guid, inward]), {}) if guid and (guid, inward) in peers else {}
         for level, vl in enumerate(open_map):
             here, there = on.get(name, {}).get(level - CLASSES), from_there.get(level - CLASSES)
-            is_others = guid and here and level - CLASSES not in shared and (here[0] != there[0] if there else (guid, inward) in peers and here[0] in covered)
+            is_others = guid and here and level - CLASSES not in shared and (guid, inward) in peers and (not there or here[0] != there[0])
             wanted = DROPPED if is_others or (allowed is not None and level not in allowed) else vl
             assert row[level] == wanted, f"{name} from port {inward}: level {level} leads to {row[level]}, not {wanted}; {allowed} may enter"
             dropped += wanted != vl
@@ -122,7 +122,6 @@ def ports_have(sim, told, ports, lanes, peers, names, some=False, shared=()):
     service = told.service
     on, certificate = owners(service)
     assert on, "no link has an owner of a lane"
-    covered = {item["job"] for item in service.get("/v1/guarantees")["items"] if item["covered"]}
     capacity = {link["from"]: link["capacityMbps"] for link in certificate["links"]}
     packet_units = certificate["ports"]["largestPacketBytes"] // 64
     levels = told.levels({item["job"]: item["lane"] for item in service.get("/v1/guarantees")["items"]})
@@ -135,7 +134,7 @@ def ports_have(sim, told, ports, lanes, peers, names, some=False, shared=()):
         several += len(here) > 1
         own = [CLASSES + lane if lane in here else LOWEST for lane in range(lanes)]
         open_map = list(range(CLASSES)) + own + [DROPPED] * (16 - CLASSES - lanes)
-        dropped += maps_are(maps, guid if is_switch else None, open_map, may_enter, name, on, peers, covered, shared)
+        dropped += maps_are(maps, guid if is_switch else None, open_map, may_enter, name, on, peers, shared)
         for lane in range(lanes):
             if lane not in here:
                 assert not [entry for entry in low if entry[0] == CLASSES + lane], f"{name}: {low}"
@@ -172,9 +171,20 @@ def at(waits, part):
 
 def level_of(service, job):
     items = service.get(f"/v1/jobs/{job}/ranks?limit=1000")["items"]
-    levels = {item["env"]["NCCL_IB_SL"] for item in items}
+    levels = {item["env"][name] for item in items for name in ("NCCL_IB_SL", "UCX_IB_SL", "NVSHMEM_IB_SL", "MC_IB_SL", "EP_OVERRIDE_RDMA_SL")}
     assert len(levels) == 1, levels
     return int(levels.pop())
+
+
+def keys_are_told(sim, ports, service, job):
+    """The key that UCX is told, by value, is at the index that NCCL and Mooncake are told, in each adapter's own table."""
+    for rank in service.get(f"/v1/jobs/{job}/ranks?limit=1000")["items"]:
+        lid, port = next((str(lid), str(port)) for name, lid, port, *_ in ports if name == rank["nics"][0]["port"])
+        done = sim.run(["smpquery", "pkeys", lid, port])
+        table = [int(key, 16) for row in re.findall(r"^\s*\d+:(.*)$", done.stdout, re.MULTILINE) for key in re.findall(r"0x([0-9a-fA-F]{4})", row)]
+        index, told = int(rank["env"]["NCCL_IB_PKEY"]), int(rank["env"]["UCX_IB_PKEY"], 16)
+        assert index > 0 and 0 < told < 0x7fff and rank["env"]["MC_PKEY_INDEX"] == str(index), rank
+        assert table[index] == told | 0x8000, (rank, table[:4], done.stderr)
 
 
 def run(binaries, folder, comings):
@@ -202,6 +212,7 @@ def run(binaries, folder, comings):
         status, second = told.submit(same)
         assert status == 201 and second["guarantee"]["lane"] == 1, second
         in_force(service, [first["id"], second["id"]])
+        keys_are_told(sim, ports, service, first["id"])
         found, on, several, dropped = ports_get(sim, told, ports, lanes, peers, names)
         assert several >= 12, f"the jobs share {several} ports"
         assert dropped > 500, f"{dropped} entries drop what a host may not send"
@@ -213,7 +224,7 @@ def run(binaries, folder, comings):
         status, apart = told.submit(alone, 4)
         assert status == 201 and apart["guarantee"]["lane"] == 0, f"elsewhere the first lane is free: {apart}"
 
-        # The lane of a job that survives failures is closed to links between switches that it never comes by.
+        # The lane of a job is closed to links between switches that it never comes by, also of one that survives failures.
         assert service.cli("tenants", "put", "green").returncode == 0
         done = service.cli("contracts", "set", "green", "--guaranteed", "5", "--class", "all-reduce", "--isolation", "lane", "--survive")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -262,7 +273,7 @@ def run(binaries, folder, comings):
 
         # A cut: routes change; whoever has a lane then has it on the new routes, alone.
         def lanes_now():
-            return {item["job"]: item["lane"] if item["state"] == "holds" else None for item in service.get("/v1/guarantees")["items"]}
+            return {item["job"]: item["lane"] if item["state"] != "atRisk" else None for item in service.get("/v1/guarantees")["items"]}
 
         were = lanes_now()
         leaf = fullest_leaf(netlist, names, set(same))

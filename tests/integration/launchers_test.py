@@ -7,14 +7,18 @@ launchers_test.py BIN_FOLDER mpirun|srun|torchrun
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from ports import free_ports  # noqa: E402
 from service import Service  # noqa: E402
-from slurm import Slurm, free_ports  # noqa: E402
+from slurm import Slurm  # noqa: E402
 
 SKIPPED = 77
 BIN = Path(sys.argv[1])
@@ -29,7 +33,8 @@ local=${OMPI_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-$LOCAL_RANK}}
 node=${SLURMD_NODENAME:-$(hostname)}
 rank=${RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}
 # One write: lines of ranks must not mix.
-echo "GOT $rank $node $local gpus=$CUDA_VISIBLE_DEVICES nccl=$NCCL_IB_HCA processors=$(env -u OMP_NUM_THREADS nproc)"
+told=$(env | grep -E '^(NCCL|UCX|NVSHMEM|MC|MORI|UCCL|ROCSHMEM|EP|RAILWEAVE_OUTSIDE)_' | sort | tr '\n' ';')
+echo "GOT $rank $node $local gpus=$CUDA_VISIBLE_DEVICES nccl=$NCCL_IB_HCA processors=$(env -u OMP_NUM_THREADS nproc) told=$told"
 """
 
 
@@ -102,6 +107,10 @@ class Job:
                 adapters = rank["nccl"].removeprefix("=").split(",")
                 assert {nic["device"] + ":1" for nic in wanted["nics"]} <= set(adapters), (wanted, rank)
                 assert lists.setdefault(wanted["node"], rank["nccl"]) == rank["nccl"], "one list per node"
+                told = dict(one.split("=", 1) for one in rank["told"].split(";") if one)
+                assert wanted["env"]["UCX_IB_SL"] == wanted["env"]["NCCL_IB_SL"] != "0", wanted
+                assert wanted["env"].items() <= told.items(), (wanted["env"], told)
+                assert set(told) - set(wanted["env"]) <= {"NCCL_IB_HCA", "NCCL_CROSS_NIC"}, (wanted["env"], told)
 
 
 def interleaved_job(service, folder, free):
@@ -186,9 +195,21 @@ class Torchrun:
             inside = f"hostname {node} && mount --bind {hosts} /etc/hosts && {command} --no_python {program}"
             # Debian's torchrun 1.13 fails on Python 3.11 unless output is redirected.
             shells.append(subprocess.Popen(["unshare", "-u", "-m", "sh", "-c", inside], text=True, stdout=subprocess.PIPE,
-                                           stderr=subprocess.STDOUT, env=dict(os.environ, PET_REDIRECTS="1", PET_TEE="1")))
-        printed = [shell.communicate(timeout=200)[0] for shell in shells]
-        assert all(shell.returncode == 0 for shell in shells), "\n".join(printed)
+                                           stderr=subprocess.STDOUT, start_new_session=True,
+                                           env=dict(os.environ, PET_REDIRECTS="1", PET_TEE="1")))
+        with ThreadPoolExecutor(len(shells)) as readers:
+            printed = [readers.submit(lambda shell=shell: shell.communicate()[0]) for shell in shells]
+            # A node whose peer has failed waits for it for a quarter of an hour.
+            until = time.monotonic() + 200
+            while time.monotonic() < until and all(shell.poll() in (None, 0) for shell in shells) and \
+                    any(shell.poll() is None for shell in shells):
+                time.sleep(0.1)
+            for shell in shells:
+                if shell.poll() is None:
+                    os.killpg(shell.pid, signal.SIGKILL)
+            printed = [f"{node}:\n{text.result()}" for node, text in zip(job.nodes, printed)]
+        # What a launcher does after its ranks have ended is its own; that every rank printed is checked by the caller.
+        assert all(shell.returncode in (0, -signal.SIGKILL) for shell in shells), "\n".join(printed)
         return "\n".join(printed)
 
     def test(self, jobs, program):
@@ -214,6 +235,8 @@ def main():
         service.start()
         railweave(service, "fabric", "import", str(folder / "fabric.json"))
         railweave(service, "tenants", "put", "research")
+        # Ranks have a class, which each library is told in a name of its own.
+        railweave(service, "contracts", "set", "research", "--guaranteed", "1", "--class", "all-reduce")
         whole = Job(service, folder, "--tp", "8", "--dp", "2")
         free = [node["id"] for node in json.loads(railweave(service, "nodes", "list", "-o", "json"))["items"]
                 if node["id"] not in whole.nodes]
@@ -229,7 +252,7 @@ def main():
             started.test((whole, shifted, interleaved), str(program))
         finally:
             started.end()
-    print(f"{launcher} gave every rank of three jobs its node, GPU, adapters and processors")
+    print(f"{launcher} gave every rank of three jobs its node, GPU, adapters, processors and class")
     return 0
 
 

@@ -9,10 +9,12 @@ import shutil
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
+from waiting import until  # noqa: E402
 from live import LiveService, generate  # noqa: E402
 from live_subnet_test import cables, fdbs_of_switches, judge  # noqa: E402
 
@@ -66,6 +68,71 @@ def datagrams_are_lost(binaries):
         subnet.service.synced(30)
         subnet.check([uplinks[3]])
         print(f"one datagram in twenty lost at every hop: repaired after {took:.2f} s, {status['repairs'][0]['mads']} MADs")
+
+
+def waiting(subnet):
+    said = subnet.sim.run(["iblinkinfo", "-l"]).stdout
+    return [line for line in said.splitlines() if re.search(r"(Initialize|Armed)/\s*LinkUp", line)]
+
+
+def a_port_stays_armed(binaries):
+    """A cable goes out and in while datagrams are lost, so that answers to what took effect are lost: once none are lost any more,
+    its ports are active within a sweep or two."""
+    with Subnet(binaries, "sweep_seconds = 2\nlook_seconds = 60") as subnet:
+        uplinks = cables(subnet.netlist)
+        switches = {switch for switch, _ in uplinks}
+        slowest = 0
+        for turn in range(8):
+            cable = uplinks[(turn * 11 + 5) % len(uplinks)]
+            for switch in switches:
+                subnet.sim.console(f'Error "{switch}" 20')
+            subnet.sim.console(f'Unlink "{cable[0]}"[{cable[1]}]')
+            time.sleep(0.5)
+            subnet.sim.console(f'ReLink "{cable[0]}"[{cable[1]}]')
+            time.sleep(3)
+            for switch in switches:
+                subnet.sim.console(f'Error "{switch}" 0')
+            started = time.monotonic()
+            subnet.service.wait("the cable is used again", lambda s: s["linksDown"] == s["linksDamped"], 15)
+            # The service may not have seen yet that the cable was out: it is asked of the devices.
+            until(lambda: f"active within two sweeps: {waiting(subnet)}", lambda: not waiting(subnet), 5)
+            slowest = max(slowest, time.monotonic() - started)
+        print(f"one datagram in five lost while cables went out and in: used again {slowest:.1f} s after the loss at most")
+
+
+def counters_cannot_be_read(binaries):
+    """The cables between the manager's leaf and a spine are out: no route in band from here to the spine."""
+    with Subnet(binaries, "sweep_seconds = 2\ncounter_seconds = 1") as subnet:
+        service, sim = subnet.service, subnet.sim
+        leaf = re.search(rf'^(?:Ca|Hca)\s+\d+\s+"{sim.host}"[^\n]*\n\[1\][^"]*"(S-[^"]+)"', Path(subnet.netlist).read_text(), re.MULTILINE)[1]
+        text = Path(subnet.netlist).read_text()
+        block = re.search(rf'^Switch\s+\d+\s+"{leaf}"[^\n]*\n((?:\[[^\n]*\n)+)', text, re.MULTILINE)[1]
+        uplinks = [(int(port), other) for port, other in re.findall(r'^\[(\d+)\]\s+"(S-[^"]+)"', block, re.MULTILINE)]
+        spine = uplinks[0][1]
+        ports = [port for port, other in uplinks if other == spine]
+        assert service.live()["countersUnreadCount"] == 0
+        for port in ports:
+            subnet.cut_and_wait((leaf, port))
+        guid = spine[2:]
+        status = service.wait("the spine is named", lambda s: guid in [device["guid"] for device in s["countersUnread"]], 20)
+        unread = next(device for device in status["countersUnread"] if device["guid"] == guid)
+        lid = re.search(rf'^Switch\s+\d+\s+"S-{guid}".* port 0 lid (\d+)', sim.run(["ibnetdiscover"]).stdout, re.MULTILINE)[1]
+        assert sim.run(["perfquery", lid, "2"], seconds=10).returncode != 0, "perfquery reads it after all"
+        service.wait_alarm("counters.unread", seconds=20)
+        alarm = next(item for item in service.get("/v1/alarms?limit=1000")["items"] if item["kind"] == "counters.unread")
+        assert unread["name"] in alarm["text"] and "LID" in alarm["text"], alarm
+        history = service.get(f"/v1/switches/{unread['name']}/history")
+        assert history["ports"] and all("does not answer" in one["unread"] for one in history["ports"]), history
+        other = next(item["id"] for item in service.get("/v1/links?limit=10000")["items"]
+                     if any(end["port"].startswith(guid) for end in item["ends"]) and item["state"] == "up")
+        assert any(one and "does not answer" in one for one in service.get(f"/v1/links/{other}")["countersUnread"])
+        with urllib.request.urlopen(service.url + "/metrics") as metrics:
+            assert f'railweave_subnet_unread_devices{{subnet="{subnet.name}"}} 1' in metrics.read().decode()
+        for port in ports:
+            sim.console(f'ReLink "{leaf}"[{port}]')
+        service.wait("all are read again", lambda s: s["countersUnreadCount"] == 0, 60)
+        service.wait_alarm("counters.unread", there=False, seconds=20)
+        print("counters of a spine out of reach:", alarm["text"])
 
 
 def a_switch_is_silent(binaries):
@@ -367,7 +434,7 @@ def main():
         print(f"skipped: {lacking} is absent")
         return 77
     only = sys.argv[2:]
-    for fault in (datagrams_are_lost, a_switch_is_silent, a_spine_loses_all_cables, what_is_looked_at, cables_are_exchanged,
+    for fault in (datagrams_are_lost, a_port_stays_armed, counters_cannot_be_read, a_switch_is_silent, a_spine_loses_all_cables, what_is_looked_at, cables_are_exchanged,
                   a_lid_is_taken_twice, another_subnet_manager, one_started_by_mistake, no_switch_answers, the_simulator_dies, ten_clients):
         if not only or fault.__name__ in only:
             fault(binaries)

@@ -5,9 +5,7 @@ tables are not ours, nothing is written and an alarm says so.
 
 live_opensm_test.py PLUGIN BIN_FOLDER     exit code 77: skipped, and why. PLUGIN may be "": not built
 """
-import json
 import random
-import re
 import shutil
 import sys
 import tempfile

@@ -290,7 +290,7 @@ def lives_through_changes(plugin, railweave, probe, folder):
             path.write_text(dump)
             whole = tables_of_lab(railweave, path)
             check_same("whole", tables_of_switches(sim), whole, dump)
-            greeting = service.wait_for(r"railweave 2 [0-9a-f]{16}")
+            greeting = service.wait_for(r"railweave 3 [0-9a-f]{16}")
             service.wait_for(r"event subnet-up 0 [0-9a-f]{16}")
 
             # A link between two switches, as "S-1"[5] and GUID/5.
@@ -361,7 +361,7 @@ def lives_through_changes(plugin, railweave, probe, folder):
             service = PolicyService(f"{run}/policy.sock")
             service.publish(13)
             service.wait_for(r"event routed 13 [0-9a-f]{16}")
-            assert service.wait_for(r"railweave 2 [0-9a-f]{16}") == greeting
+            assert service.wait_for(r"railweave 3 [0-9a-f]{16}") == greeting
             check_same("free", tables_of_switches(sim), whole, dump)
             print("without the service: the last policy; with it again: tables as at first")
             service.close()

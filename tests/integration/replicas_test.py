@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import replicas  # noqa: E402
 from postgres_server import server_of  # noqa: E402
+from private_network import PrivateNetwork  # noqa: E402
 from service import AtSocket, Service  # noqa: E402
 
 TO_RESTART = 75
@@ -157,32 +158,13 @@ def suspended(binary):
 
 def partitioned(binary):
     """The leader alone loses its network to the database, and gets it back when another leads."""
-    name = f"rwdb{os.getpid()}"
-
-    def ip(*words):
-        subprocess.run(["ip", *words], check=True, capture_output=True)
-
     with contextlib.ExitStack() as stack:
-        try:
-            ip("netns", "add", name)
-        except (OSError, subprocess.CalledProcessError):
-            print("a network namespace cannot be made here")
-            sys.exit(77)
-        stack.callback(lambda: ip("netns", "delete", name))
-        for number in range(3):
-            here, there = f"rwh{os.getpid() % 10000}n{number}", f"db{number}"
-            ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", name)
-            stack.callback(lambda here=here: subprocess.run(["ip", "link", "delete", here], capture_output=True))
-            ip("addr", "add", f"10.213.{number}.1/24", "dev", here)
-            ip("link", "set", here, "up")
-            ip("-n", name, "addr", "add", f"10.213.{number}.2/24", "dev", there)
-            ip("-n", name, "link", "set", there, "up")
-        ip("-n", name, "link", "set", "lo", "up")
-        server = stack.enter_context(server_of("listen_addresses = '*'", namespace=name, hosts=["10.213.0.0/16"]))
-        urls = [f"postgresql://postgres@10.213.{number}.2:{server.port}/postgres" for number in range(3)]
+        network = stack.enter_context(PrivateNetwork(213, 3))
+        server = stack.enter_context(server_of("listen_addresses = '*'", namespace=network.name, hosts=[network.block]))
+        urls = [f"postgresql://postgres@{network.address(number)}:{server.port}/postgres" for number in range(3)]
         services, leader, load = stack.enter_context(three(binary, urls[0], urls))
         number = services.index(leader)
-        ip("-n", name, "link", "set", f"db{number}", "down")
+        network.set_link(number, "down")
         moment = time.monotonic()
         load.replicas = [service for service in services if service is not leader]
         replicas.eventually("a leader that cannot renew its lease says so",
@@ -190,7 +172,7 @@ def partitioned(binary):
         gap = time.monotonic() - moment + load.gap_after(time.monotonic(), 30)
         status, _, problem = leader.request("PUT", "/v1/tenants/lost", {}, connection=leader.connect(timeout=60))
         assert status == 503, f"a leader without its store accepts nothing: {status} {problem}"
-        ip("-n", name, "link", "set", f"db{number}", "up")
+        network.set_link(number, "up")
         code = leader.process.wait(timeout=60)
         assert code == TO_RESTART, f"the deposed one ended with {code}"
         leader.kill()

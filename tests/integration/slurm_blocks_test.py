@@ -81,7 +81,7 @@ def test(cluster):
     # Segments of two in shares of three: Slurm refuses them, and then has the job. It runs, and Railweave holds what it has.
     job = cluster.submit("-N", "6", "--segment=2", *RESEARCH)
     one = cluster.wait(job, "RUNNING", 60)
-    wait_for(lambda: f"{job}.0" in cluster.held() and "where Slurm began it" in cluster.job(job)["mark"], f"what Slurm began is adopted\n{cluster.log()}")
+    wait_for(lambda: f"{job}.0" in cluster.held() and "left to Slurm" in cluster.job(job)["mark"], f"what Slurm began is adopted\n{cluster.log()}")
     assert sorted(cluster.placement(f"{job}.0")) == sorted(cluster.nodes(one["NodeList"]))
     assert f"job {job} is left to Slurm" in cluster.log(), cluster.log()
     cluster.cancel(job)

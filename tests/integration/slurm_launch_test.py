@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from slurm import wait_for  # noqa: E402
-from slurm_cluster import BEGAN, GRACE, NODES, agrees, run  # noqa: E402
+from slurm_cluster import BEGAN, NODES, agrees, run  # noqa: E402
 
 JUDGED = ["submitJobs", "listJobs", "getJob", "listRanks", "acceptJob", "runningJob", "completeJob", "listNodes", "listDrains"]
 
@@ -96,7 +96,7 @@ def test_phases(cluster):
     evicted = [cluster.held()[f"{one}.0"] for one in (low, stays)]
     wait_for(lambda: all(job_of(cluster, one)["phase"] == "running" for one in evicted), "both run")
     for one in (low, stays):
-        wait_for(lambda out=cluster.folder / f"out.{one}.4294967294": "BEGAN" in out.read_text(), "its script has its trap")
+        wait_for(lambda out=cluster.folder / f"out.{one}.4294967294": out.exists() and "BEGAN" in out.read_text(), "its script has its trap")
     began = time.monotonic()
     urgent = submit_direct(cluster, 16, queue=True, priority="high")
     mark = wait_for(lambda: "must leave at" in (mark := cluster.job(low)["mark"]) and mark, f"it is told\n{cluster.log()}")

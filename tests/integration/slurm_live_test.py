@@ -4,7 +4,6 @@ has is asked of the port, by the job itself, as the first thing that it does.
 
 slurm_live_test.py BIN_FOLDER
 """
-import os
 import re
 import shutil
 import signal
@@ -19,7 +18,7 @@ import slurm  # noqa: E402
 from ibsim import Ibsim  # noqa: E402
 from live import LiveService, generate  # noqa: E402
 from slurm import wait_for  # noqa: E402
-from slurm_cluster import BIN, NODES, ROOT, Cluster, agrees  # noqa: E402
+from slurm_cluster import BIN, NODES, Cluster, agrees, installed_hooks  # noqa: E402
 
 SHAPE = ["fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--speed", "EDR"]
 WAIT, LONG_WAIT = 8, 25  # seconds that a prolog may take
@@ -58,15 +57,8 @@ class Live(LiveService):
 
 def hooks(folder, service):
     """Settings of slurm.conf for the scripts as they are installed."""
-    (folder / "slurm.env").write_text(f"export RAILWEAVE_URL={service.url} SLURM_CONF={folder}/slurm.conf RAILWEAVE_PROLOG_WAIT={WAIT}\nPATH={BIN}:{Path(shutil.which('squeue')).parent}:$PATH\n")
-    lines = []
-    for setting, name in (("PrologSlurmctld", "prolog.sh"), ("Epilog", "epilog.sh")):
-        text = (ROOT / "services" / "slurm" / name).read_text()
-        assert "settings=/etc/railweave/slurm.env" in text
-        (folder / name).write_text(text.replace("/etc/railweave/slurm.env", f"{folder}/slurm.env"))
-        (folder / name).chmod(0o755)
-        lines.append(f"{setting}={folder}/{name}")
-    return lines
+    path = f"{BIN}:{Path(shutil.which('squeue')).parent}:$PATH"
+    return installed_hooks(folder, f"export RAILWEAVE_URL={service.url} SLURM_CONF={folder}/slurm.conf RAILWEAVE_PROLOG_WAIT={WAIT}\nPATH={path}\n")
 
 
 def first_look(cluster, job):
@@ -167,12 +159,8 @@ def test(cluster, sim):
 
 
 def main():
-    if lacking := [*slurm.missing(), *([missing] if (missing := ibsim.missing()) else [])]:
-        print(f"skipped: {', '.join(lacking)} not installed; deploy/install-dependencies.sh --with-slurm installs them")
-        return 77
-    if os.geteuid() != 0:
-        print("skipped: device nodes for Slurm's GPUs need root")
-        return 77
+    if code := slurm.cannot_run(*filter(None, [ibsim.missing()])):
+        return code
     with tempfile.TemporaryDirectory(prefix="railweave-slurm-") as name:
         folder = Path(name)
         native, netlist, subnet = generate(str(BIN / "railweave"), SHAPE, folder)

@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from service import Service  # noqa: E402
-from slurm import Slurm, missing, wait_for  # noqa: E402
+from slurm import Slurm, cannot_run, wait_for  # noqa: E402
 from slurm_cluster import BIN, NODES, PLUGIN, ROOT  # noqa: E402
 
 README = (ROOT / "services" / "slurm" / "README.md").read_text()
@@ -35,15 +36,36 @@ def ranks(text):
     return sorted((int(rank), node, int(gpus.split(",")[int(local)]), hca) for rank, node, local, gpus, hca in re.findall(r"TRAINS (\d+) (\S+) (\d+) (\S+) (\S+)", text))
 
 
+# What the README says to a service manager, which none of these namespaces has: asked by a file, answered by another.
+SYSTEMCTL = """#!/bin/sh
+[ "$*" = "restart slurmctld" ] || { echo "systemctl: not known here: $*" >&2; exit 64; }
+echo restart > {folder}/asked
+read -r done < {folder}/done
+"""
+
+
+def serve_systemctl(folder, slurm):
+    for name in ("asked", "done"):
+        os.mkfifo(folder / name)
+    Path("/usr/local/bin/systemctl").write_text(SYSTEMCTL.replace("{folder}", str(folder)))
+    Path("/usr/local/bin/systemctl").chmod(0o755)
+
+    def serve():
+        (folder / "asked").read_text()
+        slurm.restart_controller()
+        (folder / "done").write_text("done\n")
+
+    threading.Thread(target=serve, daemon=True).start()
+
+
 def test(folder, service, slurm):
     tree = folder / "tree"  # as a checkout that was built
     (tree / "build").mkdir(parents=True)
-    (tree / "services").symlink_to(ROOT / "services")
+    (tree / "Makefile").symlink_to(ROOT / "Makefile")
     (tree / "build" / "release").symlink_to(BIN.parent)
-    (Path("/usr/local/bin")).mkdir()
-    for name in ("railweave", "railweave-slurm"):
-        Path("/usr/local/bin", name).symlink_to(BIN / name)
+    Path("/usr/local/bin").mkdir()
     Path("/usr/local/bin/python").symlink_to(sys.executable)
+    serve_systemctl(folder, slurm)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAILWEAVE", "SLURM"))}
     environment["PATH"] = f"/usr/local/bin:{environment['PATH']}"
     shell = lambda text, where, **more: subprocess.run(["sh", "-e", "-c", text], cwd=where, env=environment, capture_output=True, text=True, timeout=120, **more)
@@ -52,6 +74,7 @@ def test(folder, service, slurm):
     assert last.startswith("railweave-slurm "), last
     done = shell("\n".join(setup), tree)
     assert done.returncode == 0, (setup, done.stdout, done.stderr)
+    units()
     switches = re.findall(r"SwitchName=\S+ Level=0 .*Nodes=(\S+)", slurm.run("scontrol", "show", "topology"))
     assert switches and "provisional" not in slurm.run("scontrol", "show", "topology"), "Slurm has the fabric's topology"
     with open(folder / "operator.log", "w") as log:
@@ -61,6 +84,17 @@ def test(folder, service, slurm):
     finally:
         operator.send_signal(signal.SIGTERM)
         assert operator.wait(timeout=60) == 0
+
+
+def units():
+    """What starts the programs, as they were installed: right, and shut in."""
+    for unit, most in (("railweaved", 3.0), ("railweave-slurm", 5.0)):
+        file = f"/usr/local/lib/systemd/system/{unit}.service"
+        done = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and unit not in done.stderr, done
+        done = subprocess.run(["systemd-analyze", "security", "--offline=true", file], capture_output=True, text=True, timeout=60)
+        exposure = float(re.search(r"exposure level for \S+: ([\d.]+)", done.stdout)[1])
+        assert exposure <= most, (unit, exposure)
 
 
 def users(folder, service, slurm, shell):
@@ -91,10 +125,11 @@ def users(folder, service, slurm, shell):
     wanted = [(one["rank"], one["node"], one["gpu"]) for one in service.request("GET", f"/v1/jobs/{listed['id']}/ranks?limit=1000")[2]["items"]]
     assert [one[:3] for one in found] == wanted, (found, wanted)
     wait_for(lambda: not service.request("GET", "/v1/jobs?state=placed")[2]["items"], f"all is free again\n{log()}", 60)
-    # Every option that is named exists.
-    texts = [subprocess.run([BIN / "railweave-slurm", *words, "--help"], capture_output=True, text=True, timeout=60).stdout for words in ([], ["prolog"])]
-    options = set(re.findall(r"--[a-z-]+", "".join(texts)))
-    named = {word for word in re.findall(r"`(--[a-z-]+)[` ]", README)} - {"--exclusive", "--begin", "--dependency", "--array", "--comment", "--distribution", "--segment", "--railweave-tp"}
+    # Every option that is named exists, in one of the programs or in Slurm's.
+    options = set()
+    for words in ([BIN / "railweave-slurm"], [BIN / "railweave-slurm", "prolog"], ["sbatch"], ["srun"]):
+        options |= set(re.findall(r"--[a-z-]+", slurm.run(*words, "--help")))
+    named = set(re.findall(r"`(--[a-z-]+)[` =]", README)) - {"--segment"}  # of releases from 24.05 on
     assert named and named <= options, named - options
 
 
@@ -132,11 +167,10 @@ def inside(folder):
 
 
 def main():
-    if lacking := missing() + [name for name in ("unshare", "ip") if subprocess.run(["which", name], capture_output=True).returncode]:
-        print(f"skipped: {', '.join(lacking)} not installed; deploy/install-dependencies.sh --with-slurm installs them")
-        return 77
-    if not PLUGIN.exists() or os.geteuid() != 0 or not Path("/etc/slurm").is_dir():
-        print("skipped: needs root, /etc/slurm and the SPANK plugin (libslurm-dev)")
+    if code := cannot_run(*[name for name in ("unshare", "ip") if subprocess.run(["which", name], capture_output=True).returncode]):
+        return code
+    if not PLUGIN.exists() or not Path("/etc/slurm").is_dir():
+        print("skipped: needs /etc/slurm and the SPANK plugin (libslurm-dev)")
         return 77
     if INSIDE not in os.environ:
         with tempfile.TemporaryDirectory(prefix="railweave-slurm-") as name:

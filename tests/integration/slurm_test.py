@@ -77,7 +77,10 @@ def test_marker(folder):
     submissions = [["-N2"], ["-N1"], [], ["-N2-4"], ["-N3", "-w", NODES[0]], ["-N3", "-x", NODES[0]], ["-N2", "--begin=now+1hour"], ["-N2", "-H"], ["-N2", "--comment", "mine"],
                    ["-N2", "--railweave-tp=8"], ["-N2", "--railweave-tp=8", "--railweave-qos=gold", "--comment", "mine"],
                    ["-N2", "--railweave-pp=2", "--comment", "railweave: tp=4"], ["-N1", "--railweave-tp=8"],
-                   ["-N1", "--gres=gpu:8", ":", "-N2", "--gres=gpu:8"], ["-N1", ":", "-N1", "--gres=gpu:1"]]
+                   ["-N1", "--gres=gpu:8", ":", "-N2", "--gres=gpu:8"], ["-N1", ":", "-N1", "--gres=gpu:1"],
+                   # Several nodes by other words, and what a time to begin would make fail.
+                   ["-n16", "--ntasks-per-node=8"], ["-n8", "--ntasks-per-node=8"], ["--gpus=16"], ["--gpus=8"], ["-n2", "--gpus-per-task=8"], ["-n2", "--gpus-per-task=4"],
+                   ["-N2", "--deadline=now+1hour", "-t", "1"]]
     os.environ["RAILWEAVE_GRACE"] = str(GRACE)
     slurm = begin_slurm(folder)
     where = slurm.run("sinfo", "--version").strip()
@@ -110,10 +113,12 @@ def test_marker(folder):
     finally:
         slurm.end()
         del os.environ["RAILWEAVE_GRACE"]
+    # Slurm's Lua does not see a deadline.
+    assert by_plugin.pop()[1] == [] and by_lua.pop()[0][1].startswith("--deadline")
     for lua, plugin in zip(by_lua, by_plugin, strict=True):
         assert lua == plugin, (lua, plugin)
     marked = [options for options, mark, _, _ in by_lua if mark]
-    assert len(marked) == 8, marked
+    assert len(marked) == 11, marked
     assert by_lua[10][2] == ["mine railweave: tp=8 class=gold"] and by_lua[0][3] == [GRACE], by_lua
     print(f"{where}: the plugin marks {len(submissions)} kinds of submissions as the Lua file does, {len(marked)} of them for Railweave")
 
@@ -133,8 +138,8 @@ def test_placing(cluster):
         wanted = cluster.service.request("GET", f"/v1/jobs/{cluster.held()[job + '.0']}/ranks")[2]["items"]
         assert len(wanted) == 8 * len(nodes)
         out = cluster.folder / f"out.{job}.4294967294"
-        got = wait_for(lambda: len(found := re.findall(r"GOT (\d+) (\S+) (\d+) gpus=(\S*) hca=(\S*)", out.read_text())) == len(wanted) and found,
-                       f"the ranks of job {job}\n{out.read_text()}")
+        got = wait_for(lambda: out.exists() and len(found := re.findall(r"GOT (\d+) (\S+) (\d+) gpus=(\S*) hca=(\S*)", out.read_text())) == len(wanted) and found,
+                       lambda: f"the ranks of job {job}\n{out.exists() and out.read_text()}")
         ranks = {int(rank): rest for rank, *rest in got}
         for one in wanted:
             node, local, gpus, _ = ranks[one["rank"]]
@@ -198,7 +203,7 @@ def test_placing(cluster):
     assert sorted(agrees(cluster, job)) == idle[1:]
 
 
-SHOW = """/bin/sh -c 'echo "GOT $SLURM_PROCID $SLURMD_NODENAME $SLURM_LOCALID $(env | grep -E "^(RAILWEAVE|NCCL|CUDA|MASTER|RANK|WORLD|LOCAL_RANK|SLURM_HOSTFILE|SLURM_RAILWEAVE)" | sort | tr "\\n" " ")"'"""
+SHOW = """/bin/sh -c 'echo "GOT $SLURM_PROCID $SLURMD_NODENAME $SLURM_LOCALID $(env | grep -E "^(RAILWEAVE|NCCL|UCX|NVSHMEM|MC_|MORI|UCCL|ROCSHMEM|EP_|CUDA|MASTER|RANK|WORLD|LOCAL_RANK|SLURM_HOSTFILE|SLURM_RAILWEAVE)" | sort | tr "\\n" " ")"'"""
 
 
 def tasks(cluster, job, count, file=None):
@@ -223,6 +228,8 @@ def test_ranks(cluster):
     shapes = [("research", 6, ["--railweave-tp=8", "--railweave-pp=3"]), ("physics", 3, ["--railweave-tp=4"]),
               ("research", 2, ["--railweave-tp=8", "--railweave-pp=2", "--comment", "mine"]),
               ("physics", 5, ["--railweave-tp=2", "--railweave-pp=4", "--railweave-dp=5"])]
+    # Ranks of one tenant have a class, which every library is told in names of its own.
+    railweave(cluster.service, "contracts", "set", "physics", "--guaranteed", "1", "--class", "all-reduce")
     jobs = [cluster.submit("-N", str(nodes), "--gres=gpu:8", f"--account={tenant}", "--exclusive", "--ntasks-per-node=8", *options,
                            script=f"#!/bin/sh\nsrun {SHOW}\nsrun -n {nodes} --ntasks-per-node=1 --export=NONE {SHOW} > each.$SLURM_JOB_ID\nsleep 600\n")
             for tenant, nodes, options in shapes]
@@ -241,6 +248,9 @@ def test_ranks(cluster):
             assert where == one["node"] == node == environment["RAILWEAVE_NODE"], (one, told[one["rank"]])
             assert int(environment["CUDA_VISIBLE_DEVICES"].split(",")[local]) == one["gpu"] == int(gpu)
             assert settings, "NCCL's settings"
+            marks = {environment.get(name, "-") for name in ("NCCL_IB_SL", "UCX_IB_SL", "NVSHMEM_IB_SL", "MC_IB_SL", "UCCL_IB_SL", "MORI_RDMA_SL")}
+            assert (marks == {"-"}) == (tenant == "research") and len(marks) == 1, (tenant, marks)
+            assert ("RAILWEAVE_OUTSIDE_CLASS" in environment) == (tenant == "physics")
             assert all(environment.get(name) == value for name, value in (setting.split("=", 1) for setting in settings)), (environment, settings)
             assert (environment["RANK"], environment["WORLD_SIZE"], environment["LOCAL_RANK"]) == (rank, str(nodes * 8), str(local))
             assert environment["MASTER_ADDR"] == wanted[0]["node"] and environment["RAILWEAVE_JOB"] == id_
@@ -248,7 +258,7 @@ def test_ranks(cluster):
         # One task for each node, as torchrun is started: in the order of first ranks, without the job's environment, too.
         each = tasks(cluster, job, nodes, cluster.folder / f"each.{job}")
         assert [each[n][0] for n in range(nodes)] == placed, (each, placed)
-        assert all("NCCL_IB_SL" in environment for _, _, environment in each.values())
+        assert all("NCCL_IB_HCA" in environment for _, _, environment in each.values())
         spec = cluster.service.request("GET", f"/v1/jobs/{id_}")[2]["spec"]["parallelism"]
         asked = dict(option.removeprefix("--railweave-").split("=") for option in options if option.startswith("--railweave-"))
         names = {"tp": "tensor", "pp": "pipeline", "dp": "data"}
@@ -265,7 +275,7 @@ def test_ranks(cluster):
                          script=f"#!/bin/sh\nRAILWEAVE_RANKS=off srun {SHOW}\nsrun -n 3 {SHOW} > three.$SLURM_JOB_ID\nsleep 600\n")
     agrees(cluster, off)
     assert all("RAILWEAVE_NODE" not in environment for _, _, environment in tasks(cluster, off, 16).values())
-    assert all("RANK" not in environment and "NCCL_IB_SL" in environment
+    assert all("RANK" not in environment and "NCCL_IB_HCA" in environment
                for _, _, environment in tasks(cluster, off, 3, cluster.folder / f"three.{off}").values()), "Slurm's order, Railweave's settings"
     cluster.cancel(off)
     # Nonsense is refused where it is written; a guarantee without a contract is shown as the reason.

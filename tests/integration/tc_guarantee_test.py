@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from waiting import until  # noqa: E402
 
-LINK, GUARANTEE, HEADROOM = 100, 40, 0.95
+LINK, GUARANTEE, HEADROOM = 50, 20, 0.95  # Mb/s that two busy cores carry with ease
 DSCP = 26
 PREFIX = f"rwtc{os.getpid() % 10000}"
 LEAVES, SPINES = ("l1", "l2"), ("s1", "s2")
@@ -100,7 +100,8 @@ class Network:
         inside(spine, "ip", "route", "replace", address, "via", LOOPBACK[to_leaf], "dev", to_leaf, "onlink")
 
     def start(self, node, *command, output=subprocess.DEVNULL):
-        process = subprocess.Popen(["ip", "netns", "exec", f"{PREFIX}{node}", *command], stdout=output,
+        # Links are what is short here, not processors: what measures is not held up by what else the machine does.
+        process = subprocess.Popen(["nice", "-n", "-10", "ip", "netns", "exec", f"{PREFIX}{node}", *command], stdout=output,
                                    stderr=subprocess.DEVNULL)
         self.processes.append(process)
         return process
@@ -124,8 +125,8 @@ class Network:
         """All other traffic, without a guarantee: TCP and unruly UDP to both hosts, so over both spines."""
         flows = []
         for port, source, to, kind in ((5202, "a2", "b1", ("-P", "4")), (5203, "a2", "b2", ("-P", "4")),
-                                       (5204, "a1", "b2", ("-P", "4")), (5205, "a1", "b1", ("-u", "-b", "80M")),
-                                       (5205, "a2", "b2", ("-u", "-b", "80M"))):
+                                       (5204, "a1", "b2", ("-P", "4")), (5205, "a1", "b1", ("-u", "-b", f"{LINK * 4 // 5}M")),
+                                       (5205, "a2", "b2", ("-u", "-b", f"{LINK * 4 // 5}M"))):
             flows.append(self.start(source, "iperf3", "-c", HOSTS[to][1], "-p", str(port), "-t", str(seconds), *kind))
         return flows
 
@@ -155,7 +156,7 @@ def expect(what, measured, least):
 
 def phase(network, what):
     network.serve()
-    flood = network.flood(24)
+    flood = network.flood(90)  # longer than a busy machine takes for what is measured; it is killed then
     until("the flood", lambda: all(network.sockets(host, "") >= 3 for host in ("b1", "b2")))
     expect(f"{what}, others flood every path", network.measure(), GUARANTEE * HEADROOM)
     unmarked = network.measure(4, dscp=0, may_starve=True)
@@ -165,7 +166,7 @@ def phase(network, what):
     for one in flood:
         one.kill()
         one.wait()
-    until("the end of the flood", lambda: not any(network.sockets(host, "") for host in ("b1", "b2")))
+    network.serve()  # what is still on its way to servers of the flood takes long to drain
     expect(f"{what}, alone", network.measure(4), 0.9 * LINK * HEADROOM)
 
 

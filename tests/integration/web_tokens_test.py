@@ -5,6 +5,7 @@ web_tokens_test.py BIN_FOLDER
 """
 import base64
 import http.server
+import http.client
 import json
 import ssl
 import subprocess
@@ -93,6 +94,10 @@ researchers = "member"
 '''
 
 
+def from_proxy(service):
+    return http.client.HTTPConnection("127.0.0.1", service.port, timeout=30, source_address=("127.0.0.3", 0))
+
+
 def web_tokens():
     with tempfile.TemporaryDirectory(prefix="railweave-oidc-") as name:
         folder = Path(name)
@@ -106,7 +111,7 @@ def web_tokens():
 
         publish(rsa, ec, small, wide)
         config = folder / "railweaved.toml"
-        config.write_text(oidc_config(jwks))
+        config.write_text('trusted_proxies = ["127.0.0.3/32"]\n' + oidc_config(jwks))
         with Service(BIN / "railweaved", folder, authentication="tokens") as service:
             service.start("--config", str(config))
 
@@ -194,7 +199,17 @@ def web_tokens():
             bearer = {"Authorization": f"Bearer {admin_token}"}
             assert service.request("PUT", "/v1/tenants/a", {}, bearer)[0] == 200
             trail = service.request("GET", "/v1/audit?kind=tenant.put", headers=bearer)[2]["items"]
-            assert [(item["actor"], item["token"]) for item in trail] == [("bob", "oidc")], trail
+            assert [(item["actor"], item["token"]) for item in trail] == [("oidc:bob", "oidc")], trail
+            # A name that a claim took from someone else is not taken for theirs.
+            first = (folder / "store.db.admin-token").read_text().strip()
+            theirs = {"Authorization": f"Bearer {token_of(rsa, claims(realm_access=roles('cluster-admins'), preferred_username='administrator'))}"}
+            for description, headers, actor in (("of the token", {"Authorization": f"Bearer {first}"}, "administrator"), ("of the claim", theirs, "oidc:administrator")):
+                assert service.request("PUT", "/v1/tenants/a", {"description": description}, headers)[0] == 200
+                item = service.request("GET", f"/v1/audit?kind=tenant.put&actor={actor}", headers=bearer)[2]["items"][-1]
+                event = service.request("GET", f"/v1/events?after={item['seq'] - 1}&limit=1", headers=bearer)[2]["items"][0]
+                assert event["data"]["description"] == description and event["actor"] == actor, event
+            status, _, answer = service.request("POST", "/v1/tokens", {"name": "railweave", "role": "viewer"}, bearer)
+            assert status == 400 and "calls itself" in answer["errors"][0]["detail"], answer
             assert signature not in service.log_text() and admin_token.split(".")[2] not in service.log_text()
             first = (folder / "store.db.admin-token").read_text().strip()
             assert who(first)[1] == "administrator", "the service's own tokens are known as before"
@@ -210,12 +225,24 @@ def web_tokens():
             time.sleep(2.5)  # longer than between two looks at the file
             assert who(token_of(other_rsa, claims()))[0] == "alice", "what cannot be read leaves those of before in use"
             assert "those of before stay in use" in service.log_text()
-            # Bad tokens are not verified without end for one address, and good ones that are known go on.
+            # Who shows bad tokens without end is told to wait; good ones go on, also new ones from the same address.
             known = token_of(ec, claims())
+            fresh = [token_of(ec, claims(jti=f"new-{number}")) for number in range(20)]
             assert who(known)[0] == "alice"
             answers = [service.request("GET", "/v1/whoami", headers={"Authorization": f"Bearer {head}.{body}.{number}"})[0] for number in range(400)]
             assert answers.count(429) > 50 and set(answers) == {401, 429}, answers[:20]
             assert who(known)[0] == "alice"
+            for number, token in enumerate(fresh):
+                bad = [service.request("GET", "/v1/whoami", headers={"Authorization": f"Bearer {head}.{body}.x{number}"})[0] for _ in range(10)]
+                assert 429 in bad and set(bad) <= {401, 429} and who(token)[0] == "alice", (number, bad)
+            # Behind a proxy that is trusted each client is told so for itself.
+            def bad_from(address):
+                shown = {"Authorization": f"Bearer {head}.{body}.y", "X-Forwarded-For": f"203.0.113.9, {address}"}
+                status, _, answer = service.request("GET", "/v1/whoami", headers=shown, connection=from_proxy(service))
+                assert status == 401 or answer["detail"].endswith(f" from {address}"), answer
+                return status
+            assert [bad_from("192.0.2.7") for _ in range(400)].count(429) > 50
+            assert bad_from("192.0.2.8") == 401
             assert service.stop() == 0
 
 

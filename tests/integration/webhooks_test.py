@@ -4,6 +4,7 @@
 webhooks_test.py FOLDER_OF_PROGRAMS
 """
 import contextlib
+import datetime
 import hashlib
 import hmac
 import http.server
@@ -132,7 +133,7 @@ class Story:
 
     def events(self, after=0):
         return [event for event in self.call("GET", f"/v1/events?after={after}&limit=10000")["items"]
-                if event["subject"]["kind"] != "webhook"]
+                if event["subject"]["kind"] not in ("webhook", "token")]
 
     def cli(self, *arguments):
         done = subprocess.run([self.programs / "railweave", "--server", f"http://127.0.0.1:{self.service.port}", *arguments],
@@ -203,6 +204,12 @@ def comes_through_trouble(programs):
         assert len(receiver.got) == count + 1, "nothing was sent twice"
         text = story.cli("webhooks", "show", "pager")
         assert "delivering" in text and SECRET not in text, text
+        # Tokens are told to no webhook, whatever types it asks for.
+        story.call("POST", "/v1/tokens", {"name": "eyes", "role": "viewer"})
+        story.make_events(1, "after a token")
+        wait_until(lambda: json.loads(receiver.got[-1][2])["summary"] and json.loads(receiver.got[-1][2])["data"].get("description") == "after a token 0",
+                   "the event after it")
+        assert not [body for _, _, body in receiver.got if b"token." in body or b"sha256" in body], receiver.got
         # Only some types; another webhook that hangs does not hold this one up.
         receiver.got.clear()
         slow = Receiver()
@@ -255,9 +262,105 @@ def names_are_checked_where_they_lead(programs):
         service.stop()
 
 
+def tells_nothing_of_others(programs):
+    """A member's receiver is sent what its list of events shows it, byte for byte, and no name of the other tenant, whose jobs fill, evict
+    and delay its own; an operator's receiver is sent those names, or the search shows nothing."""
+    other, hidden = "zebra", "another tenant's job"
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "railweaved.toml"
+        config.write_text(CONFIG.format(give_up=3600))
+        service = Service(programs / "railweaved", folder=folder, authentication="tokens")
+        service.start("--config", str(config), "--admin-token-file", str(Path(folder) / "token"))
+        tokens = {"admin": (Path(folder) / "token").read_text().strip()}
+
+        def call(who, method, path, body=None, status=(200, 201, 204)):
+            got, _, answer = service.request(method, path, body, {"Authorization": f"Bearer {tokens[who]}"})
+            assert got in status, (who, method, path, got, answer)
+            return answer
+
+        call("admin", "PUT", "/v1/fabric/topology?gpusPerNode=1", star_netlist(4))
+        call("admin", "PUT", "/v1/queue/policy", {"priorityClasses": [{"name": "normal", "value": 0, "preemptible": True}, {
+            "name": "high", "value": 100, "mayPreempt": True, "preemptible": False}], "minRuntime": "PT0S"})
+        for tenant, name in (("ours", "our-bot"), ("zebra-corp", "zebra-bot")):
+            call("admin", "PUT", f"/v1/tenants/{tenant}", {"description": f"about {tenant}", "maxPriority": "high"})
+            tokens[tenant] = call("admin", "POST", "/v1/tokens", {"name": name, "role": "member", "tenant": tenant})["token"]
+        tokens["operator"] = call("admin", "POST", "/v1/tokens", {"name": "night", "role": "operator"})["token"]
+        ours, whole = Receiver(), Receiver()
+        for who, name, receiver in (("ours", "our-hook", ours), ("operator", "night-hook", whole), ("zebra-corp", "zebra-hook", Receiver())):
+            call(who, "PUT", f"/v1/webhooks/{name}", {"url": f"http://127.0.0.1:{receiver.port}/{name}", "secret": SECRET})
+        set_at = max(event["seq"] for event in call("ours", "GET", "/v1/events?limit=1000")["items"])
+        job = {"gpus": 3, "queue": True, "parallelism": {"data": 3}}
+        mine = call("ours", "POST", "/v1/jobs", {**job, "name": "first"})["id"]
+        theirs = call("zebra-corp", "POST", "/v1/jobs", {**job, "name": "zebra-secret", "priority": "high"})["id"]
+        wait_until(lambda: call("admin", "GET", f"/v1/jobs/{theirs}")["state"] == "placed", "the other's job evicts")
+        behind = call("ours", "POST", "/v1/jobs", {**job, "name": "behind"})["id"]
+        call("admin", "PUT", "/v1/reservations/zebra-window", {"from": "2099-01-01T00:00:00Z", "to": "2099-01-02T00:00:00Z", "job": {
+            "tenant": "zebra-corp", "gpus": 4}})
+        call("admin", "POST", "/v1/nodes/node-1/drain", {"reason": "for zebra-corp", "force": True})
+        call("zebra-corp", "DELETE", f"/v1/jobs/{theirs}")
+        call("ours", "DELETE", f"/v1/jobs/{behind}")
+        call("admin", "PUT", "/v1/tenants/ours", {"description": "the last", "maxPriority": "high"})
+        shown = [event for event in call("ours", "GET", "/v1/events?limit=1000")["items"] if event["seq"] > set_at]
+        wait_until(lambda: shown[-1]["seq"] in ours.seqs() and shown[-1]["seq"] in whole.seqs(), "the last event")
+        with ours.lock, whole.lock:
+            got = [(dict(headers), body.decode()) for _, headers, body in ours.got]
+            others = " ".join(body.decode() for _, _, body in whole.got)
+        assert {event["type"] for event in shown} >= {"job.queued", "job.placed", "job.evicted", "job.ended", "tenant.put"}, shown
+        for word in (other, theirs):
+            assert word in others, word
+        by_seq = {event["seq"]: event for event in shown}
+        for headers, body in got:
+            event = json.loads(body)
+            if event["seq"] > set_at:
+                assert event == by_seq[event["seq"]], (event, by_seq[event["seq"]])
+            named = [word for word in (other, theirs, "night-hook") if word in body or word in json.dumps(headers)]
+            assert not named, (named, headers, body)
+        assert {json.loads(body)["seq"] for _, body in got} >= set(by_seq), "what its list shows is sent"
+        assert hidden in " ".join(body for _, body in got) or mine in " ".join(body for _, body in got)
+        service.stop()
+
+
+def is_quiet_while_muted(programs):
+    """What calls a person does not while the alarm is muted, also where it goes away and comes back; it does when the mute ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        story, pager, archive = Story(programs, folder), Receiver(), Receiver()
+        story.call("PUT", "/v1/fabric/topology?gpusPerNode=1", star_netlist(2))
+        story.cli("tenants", "set", "research")
+        story.cli("jobs", "submit", "--tenant", "research", "--gpus", "2")
+        story.set(pager, types=["alarm."])
+        story.set(archive, "archive", types=["alarm."])
+        story.cli("webhooks", "set", "archive", "--muted")
+        assert "Muted alarms" in story.cli("webhooks", "show", "archive") and "Muted alarms" not in story.cli("webhooks", "show", "pager")
+
+        def told(receiver, *wanted):
+            wait_until(lambda: len(receiver.got) >= len(wanted), f"{wanted} of {receiver.got}")
+            assert [json.loads(body)["type"] for _, _, body in receiver.got] == list(wanted), receiver.got
+            receiver.got.clear()
+
+        def begins():
+            now = datetime.datetime.now(datetime.timezone.utc)
+            story.call("PUT", "/v1/reservations/upkeep", {"kind": "maintenance", "nodes": ["node-1"], "to": "2099-01-01T00:00:00Z",
+                                                          "from": (now + datetime.timedelta(seconds=1)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")})
+            wait_until(lambda: story.call("GET", "/v1/alarms")["items"], "the alarm")
+
+        begins()
+        [alarm] = story.call("GET", "/v1/alarms")["items"]
+        story.cli("alarms", "mute", alarm["id"], "--for", "1h")
+        for receiver in (pager, archive):
+            told(receiver, "alarm.raised", "alarm.muted")
+        story.cli("reservations", "remove", "upkeep")
+        wait_until(lambda: not story.call("GET", "/v1/alarms")["items"], "it is over")
+        begins()
+        told(archive, "alarm.cleared", "alarm.raised")
+        story.cli("alarms", "unmute", alarm["id"])
+        told(archive, "alarm.unmuted")
+        told(pager, "alarm.cleared", "alarm.unmuted")
+        story.service.stop()
+
+
 def main():
     programs = Path(sys.argv[1])
-    for story in (comes_through_trouble, is_given_up, names_are_checked_where_they_lead):
+    for story in (tells_nothing_of_others, comes_through_trouble, is_given_up, names_are_checked_where_they_lead, is_quiet_while_muted):
         story(programs)
         print(f"{story.__name__}: well")
 

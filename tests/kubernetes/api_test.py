@@ -10,7 +10,12 @@ from cluster import expand, gated, main, note
 from kubernetes import ApiError
 
 ENVIRONMENT = {"RAILWEAVE_JOB": "job", "RAILWEAVE_POD_INDEX": "pod-index", "RAILWEAVE_RANKS": "ranks", "RAILWEAVE_NODES": "hosts",
-               "NCCL_IB_HCA": "nccl-ib-hca", "NCCL_IB_SL": "nccl-ib-sl", "NCCL_IB_TC": "nccl-ib-tc", "NCCL_IB_PKEY": "nccl-ib-pkey"}
+               "NCCL_IB_HCA": "nccl-ib-hca", "RAILWEAVE_OUTSIDE_CLASS": "outside-class", "RAILWEAVE_OUTSIDE_PARTITION": "outside-partition",
+               **{name: name.lower().replace("_", "-") for name in (
+                   "NCCL_IB_SL", "NCCL_IB_TC", "NCCL_IB_FIFO_TC", "NCCL_IB_PKEY", "UCX_IB_SL", "UCX_IB_TRAFFIC_CLASS", "UCX_IB_PKEY", "NVSHMEM_IB_SL",
+                   "NVSHMEM_IB_TRAFFIC_CLASS", "MC_IB_SL", "MC_IB_TC", "MC_PKEY_INDEX", "ROCSHMEM_GDA_TRAFFIC_CLASS")}}
+# Of libraries that have no value which leaves them as they are: given to pods that ask for a class.
+ASKED = ("EP_OVERRIDE_RDMA_SL", "MORI_RDMA_SL", "MORI_RDMA_TC", "MORI_IO_SL", "MORI_IO_TC", "UCCL_IB_SL", "UCCL_IB_TC")
 PINNED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -178,6 +183,10 @@ def admission(cluster):
     assert [one["name"] for one in made["spec"]["schedulingGates"]] == ["railweave.dev/placement"], made["spec"]
     env = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in made["spec"]["containers"][0]["env"]}
     assert env == {name: f"metadata.annotations['railweave.dev/{value}']" for name, value in ENVIRONMENT.items()}, env
+    # A variable that is read from no annotation is "", which UCX, for one, refuses: until it is placed a pod has the libraries' own defaults.
+    assert note(made, "ucx-ib-sl") == note(made, "ucx-ib-pkey") == "auto" and note(made, "mc-ib-sl") == "-1", made["metadata"]
+    asks = pod(cluster, "asks", namespace="team", gate=False, annotations={"railweave.dev/class": "all-reduce"})
+    assert {one["name"] for one in asks["spec"]["containers"][0]["env"]} == {*ENVIRONMENT, *ASKED}, asks["spec"]["containers"][0]["env"]
     left = pod(cluster, "skipped", namespace="team", gate=False, annotations={"railweave.dev/skip": "true"})
     assert not gated(left) and "env" not in left["spec"]["containers"][0]
     without = pod(cluster, "without", namespace="team", gate=False, gpus=0)

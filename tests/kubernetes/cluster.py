@@ -75,7 +75,7 @@ class Cluster:
         """The fabric and two tenants."""
         assert self.service.request("PUT", "/v1/fabric/topology", (self.folder / "fabric.json").read_text())[0] == 200
         for tenant in ("research", "physics"):
-            assert self.service.request("PUT", f"/v1/tenants/{tenant}", "{}")[0] == 200
+            assert self.service.request("PUT", f"/v1/tenants/{tenant}", '{"maxPriority": "high"}')[0] == 200
 
     # Objects of users.
 

@@ -8,7 +8,7 @@ import json
 import sys
 
 from cluster import main
-from kubernetes import free_ports
+from ports import free_ports
 
 PORT = free_ports(1)[0]
 

@@ -6,9 +6,11 @@ lifecycle_test.py BIN_FOLDER waiting|evicted|killed|chaos|forgotten|away|native|
 """
 import sys
 import time
+import urllib.request
 from random import Random
 
 from cluster import gated, main, note
+from ports import free_ports
 
 HOLD = "example.com/hold"  # a finalizer keeps a deleted pod there, as a process that does not end does
 
@@ -248,13 +250,25 @@ def forgotten(cluster):
 def away(cluster):
     """Railweave is away: gates stay, or are lifted after the grace period, as configured."""
     controller, service = cluster.controller, cluster.service
-    controller.start("--when-away=lift", "--grace=4s")
+    metrics = free_ports(1)[0]
+
+    def metric(name):
+        """Of the controller's own family."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=10) as answer:
+            found = [line for line in answer.read().decode().splitlines() if line.startswith(f"railweave_kubernetes_{name} ")]
+        assert len(found) == 1, (name, found)
+        return float(found[0].split()[-1])
+    controller.start("--grace=4s", f"--metrics-address=127.0.0.1:{metrics}")  # gates are lifted where nothing else is said
     cluster.job("before", 2)
     cluster.placed_job("before", 2)
+    cluster.until("it is counted", lambda: metric('groups{state="placed"}') == 1 and metric('pods{state="placed"}') == 2)
+    assert metric('groups{state="waiting"}') == metric("away") == metric("away_seconds") == 0
+    assert metric('placing_seconds_count{kind="job"}') == 1 and metric('placing_seconds_sum{kind="job"}') < 60 and metric("requests_total") > 3
     port = service.port
     service.kill()
     began = time.monotonic()
     cluster.job("lifted", 3)
+    cluster.until("it waits", lambda: metric('pods{state="waiting"}') == 3 and metric("away") == 1 and metric("away_seconds") > 0)
     def ungated():
         pods = cluster.pods("lifted")
         return len(pods) == 3 and all(pod["spec"].get("nodeName") for pod in pods) and pods
@@ -262,10 +276,12 @@ def away(cluster):
     assert time.monotonic() - began >= 3, "before the grace period"
     assert all(note(pod, "lifted") and not note(pod, "job") for pod in pods)
     cluster.until("an event says so", lambda: any("grace period" in text for pod in pods for text in cluster.events(pod)))
+    cluster.until("and a condition", lambda: all("away for longer than the grace period" in cluster.reason(pod) for pod in cluster.pods("lifted")))
+    assert metric('left_pods_total{why="away"}') == 3 and metric('groups{state="waiting"}') == 0
     service.start(port=port)
     job = cluster.until("what began by itself is adopted", lambda: cluster.job_of("default/job/lifted"))
     assert {rank["node"] for rank in cluster.ranks(job)} == {pod["spec"]["nodeName"] for pod in pods}
-    assert cluster.free_gpus() == 128 - 5 * 8
+    assert cluster.free_gpus() == 128 - 5 * 8 and metric("away") == 0
     cluster.job("after", 11)
     cluster.placed_job("after", 11)
     cluster.no_overlap()
@@ -289,8 +305,25 @@ def gangs(cluster):
     cluster.controller.start("--gangs", "--patience=60s")
     cluster.until("the webhooks answer", lambda: cluster.api.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/railweave-webhook")[
         "webhooks"][0]["clientConfig"].get("caBundle"))
-    for name in cluster.names[1:3]:  # they have no room, though both sides take them for free
-        hog = cluster.template(gpus=0, gate=False, cpu="100")
+    # A Job of which each pod is placed by itself, though all were made members of one gang.
+    made = cluster.template(gate=False)
+    del made["metadata"]["finalizers"]
+    cluster.api.create("/apis/batch/v1/namespaces/team/jobs", {"metadata": {"name": "waves"}, "spec": {
+        "completions": 3, "parallelism": 1, "completionMode": "Indexed", "template": made}})
+
+    def done():
+        for pod in cluster.pods("waves", "team"):
+            if pod["status"].get("phase") == "Running":
+                assert note(pod, "node") == pod["spec"]["nodeName"] and "schedulingGroup" in pod["spec"]
+                cluster.finish(pod)
+        return cluster.api.get("/apis/batch/v1/namespaces/team/jobs/waves")["status"].get("succeeded") == 3
+    cluster.until("all waves have run", done, 90)
+    cluster.api.request("DELETE", "/apis/batch/v1/namespaces/team/jobs/waves?propagationPolicy=Background")
+    cluster.until("they are gone", lambda: not cluster.api.pods(namespace="team"))
+    port = [{"containerPort": 7000, "hostPort": 7000}]
+    for name in cluster.names[1:3]:  # their port is in use, which Railweave does not look at
+        hog = cluster.template(gpus=0, gate=False)
+        hog["spec"]["containers"][0]["ports"] = port
         hog["metadata"]["name"] = f"hog-{name}"
         hog["spec"]["nodeSelector"] = {"kubernetes.io/hostname": name}
         cluster.api.create("/api/v1/namespaces/default/pods", hog)
@@ -298,6 +331,7 @@ def gangs(cluster):
     for number in range(16):
         made = cluster.template(8, {"railweave.dev/group": "whole", "railweave.dev/group-size": "16", "railweave.dev/pod-index": str(number)}, gate=False, cpu="64")
         made["metadata"]["name"] = f"whole-{number:02}"
+        made["spec"]["containers"][0]["ports"] = port
         del made["metadata"]["finalizers"]
         cluster.api.create("/api/v1/namespaces/team/pods", made)
 

@@ -11,7 +11,7 @@ import sys
 import yaml
 
 from cluster import ROOT, main
-from kubernetes import WITH_PLUGIN, manifests, scheduling, with_url
+from kubernetes import WITH_PLUGIN, ApiError, manifests, scheduling, with_url
 
 README = (ROOT / "services" / "kubernetes" / "README.md").read_text()
 
@@ -55,8 +55,10 @@ def readme(cluster):
     used = {argument.split("=")[0].lstrip("-") for argument in arguments} | set(re.findall(r"`--([a-z-]+)[`=]", README))
     assert used and used <= options, used - options
     names = (ROOT / "services" / "kubernetes" / "names" / "names.go").read_text()
+    marks = re.findall(r'Variable: "(\w+)"', (ROOT / "services" / "kubernetes" / "names" / "marks.go").read_text())
+    marks = {mark.removeprefix("RAILWEAVE_").lower().replace("_", "-") for mark in marks}
     for name in set(re.findall(r"railweave\.dev/([a-z-]+)", README)):
-        assert f'"{name}"' in names, f"railweave.dev/{name} is no annotation"
+        assert f'"{name}"' in names or name in marks, f"railweave.dev/{name} is no annotation"
     cluster.controller.start(f"--token-file={cluster.folder}/checkout/kubernetes.token")  # an operator's: all that it needs
     cluster.until("the webhooks answer", lambda: cluster.api.get("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/railweave-webhook")[
         "webhooks"][0]["clientConfig"].get("caBundle"))
@@ -79,6 +81,18 @@ def readme(cluster):
     shown = run(cluster, looking, environment)
     assert re.search(r"llama-0-\w+ +node-\d\d +0-7 ", shown) and re.search(r"large-0-\w+ +<none> +<none> +\S.*GPUs", shown), shown
     assert "WaitsForPlacement" in shown, shown
+    # What the operator allows, as the page has it.
+    cluster.controller.set_policy(blocks("json")[0])
+
+    def refused():
+        made = cluster.template(8, {"railweave.dev/tenant": "lab"})
+        made["metadata"]["name"] = "other"
+        try:
+            cluster.api.create("/api/v1/namespaces/training/pods?dryRun=All", made)
+        except ApiError as error:
+            return "its operator allows: research, physics" in error.message
+        return False
+    cluster.until("the page's policy is in force", refused)
 
 
 if __name__ == "__main__":

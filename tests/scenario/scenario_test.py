@@ -35,6 +35,8 @@ MASKS = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
     (r"\b\d+(\.\d+)? (us|ms)\b", "DURATION"),
     (r"\b(\d+ (hours?|min|minutes?|s|seconds?|days?)( \d+ (hours?|min|minutes?|s|seconds?))*) ago\b", "AGO"),
+    (r"(?<=\()\d+[smhd] ago\b", "AGO"),
+    (r"(?<=TIME {18})\d{1,2}[smhd] ?(?=\s|\Z)", "AGE"),  # in the column beside a time
     (r"\brw_[a-z0-5]{12}_[A-Za-z0-9.-]{43}", "SECRET"),
     (r"(?<=token[ /])[a-z0-5]{12}\b|(?m:^)[a-z0-5]{12}(?=  )", "TOKEN-ID"),
     (r"http://127\.0\.0\.1:\d+", "URL"),

@@ -38,6 +38,7 @@ void Simulation::ask_something(const Act& act, Random& random) {
       if (random.one_in(2)) tenant.quota_gpus = 1 + random.pick(8);
       tenant.repair = random.one_in(2) ? RepairPolicy::apply : RepairPolicy::propose;
       tenant.repair_after_s = 1 + random.pick(20);
+      tenant.max_priority = "high";
       (void)ask(PutTenant{tenant, {}});
       return;
     }
@@ -45,7 +46,7 @@ void Simulation::ask_something(const Act& act, Random& random) {
       scheduler::Contract contract{.tenant = random.one_in(3) ? "silver" : "gold",
                                    .guaranteed = RateMbps(4'000 * random.pick(5))};
       contract.survives_link_failure = random.one_in(4);
-      (void)ask(PutContract{contract, {}});
+      (void)ask(PutContract{contract, {}, true});
       return;
     }
     case Act::Kind::clear_drain:

@@ -97,7 +97,7 @@ std::string Simulation::judge_subnet(Service& service, SimulatedSubnet& network)
   const std::string phase(to_string(status->phase));
   const auto reached = network.reached_from(station);
   std::string alarms;
-  for (const auto& [id, alarm] : *state.alarms) alarms += "\n  " + alarm.kind + ": " + alarm.text;
+  for (const auto& [id, alarm] : *state.alarms) alarms += "\n  " + alarm.kind + ": " + alarm.text.whole_text();
   if (network.subnet.node(station).ports[1].peer < 0) {
     return status->phase == SubnetPhase::blind ? "" : "the subnet cannot be seen and is called " + phase;
   }

@@ -132,7 +132,7 @@ void Simulation::check_services() {
         fail("packets loop, " + loop->second + ", and " + network->name() + " is called synced");
       }
       trace_.note(network->name() + " " + std::string(to_string(status->phase)) + ", " +
-                  std::to_string(status->links_up) + " links up, " + std::to_string(status->repairs_total) +
+                  std::to_string(status->links_now().up) + " links up, " + std::to_string(status->repairs_total) +
                   " repairs, record " + std::to_string(auditor_.state().seq));
     }
   }

@@ -26,9 +26,22 @@ Service::Service(const World& world, unsigned number, std::int64_t ahead_us)
       number_(number),
       journal_(world.store, awaits),
       loop_(journal_, codec_, control_options()),
-      live_(loop_, subnets(), [this](const std::string& text) { world_.trace.note("warning: " + text); }, clocks()) {}
+      live_(loop_, subnets(), warnings(), clocks()) {}
 
 Service::~Service() { crash(); }
+
+// Warnings are part of what happened; all else that the log would say is not.
+log::Log Service::warnings() const {
+  class TraceLines final : public log::Sink {
+   public:
+    explicit TraceLines(Trace& trace) : trace_(trace) {}
+    void write(log::Level /*level*/, std::string_view text) override { trace_.note("warning: " + std::string(text)); }
+
+   private:
+    Trace& trace_;
+  };
+  return {std::make_shared<TraceLines>(world_.trace), log::Levels::parse("warn").value()};
+}
 
 control::ControlOptions Service::control_options() {
   control::ControlOptions options;
@@ -36,7 +49,7 @@ control::ControlOptions Service::control_options() {
   options.snapshot_every = 20;
   options.now_us = [this] { return unix_us(); };
   options.monotonic_us = [this] { return world_.time.now_us(); };
-  options.warn = [this](const std::string& text) { world_.trace.note("warning: " + text); };
+  options.log = warnings();
   return options;
 }
 
@@ -52,7 +65,7 @@ std::vector<control::LiveSubnets::Subnet> Service::subnets() {
   for (const auto& one : world_.fabric.subnets()) {
     control::SubnetOptions options{.subnet = one->name(), .port = "memory"};
     options.audits = std::launch::deferred;
-    options.damping.penalty = 1e-6;  // nothing is left out because it flaps
+    options.damping.is_on = false;
     options.look_every = std::chrono::seconds(30);
     const auto connect =
         [this, subnet = one.get()](control::SubnetMode mode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
@@ -84,7 +97,7 @@ Result<void> Service::open() {
     world_.trace.note("it cannot go on: " + error.text());
     cannot_go_on_ = true;
   };
-  options.warn = [this](const std::string& text) { world_.trace.note("warning: " + text); };
+  options.log = warnings();
   replica_ = std::make_unique<control::Replica>(journal_, loop_, std::move(options));
   return {};
 }

@@ -60,6 +60,7 @@ class Service {
   static constexpr std::int64_t kStartUs = 1'800'000'000'000'000;
   [[nodiscard]] control::ControlOptions control_options();
   [[nodiscard]] std::vector<control::LiveSubnets::Subnet> subnets();
+  [[nodiscard]] log::Log warnings() const;
   [[nodiscard]] control::LiveSubnets::Clocks clocks();
   void note_write(bool suspended);
 

@@ -54,7 +54,7 @@ void Simulation::begin() {
   const std::string digest = api::sha256_hex(*document);
   establish(AcceptTopology{fabric_.topology(), document, digest, "simulation", false, std::nullopt});
   for (const char* name : {"gold", "silver"}) {
-    establish(PutTenant{{.name = name, .description = {}, .max_gpus = {}}, {}});
+    establish(PutTenant{{.name = name, .description = {}, .max_gpus = {}, .max_priority = "high"}, {}});
   }
   scheduler::Contract contract{.tenant = "gold", .guaranteed = RateMbps(8'000)};
   if (!random_.one_in(3)) (void)ask(PutContract{contract, {}});

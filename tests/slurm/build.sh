@@ -53,6 +53,7 @@ END
   echo "building Slurm $RELEASE into $folder" >&2
   compiler=gcc
   command -v ccache > /dev/null && compiler="ccache gcc"
+  # shellcheck disable=SC2211  # there is one such folder, just unpacked
   ../slurm-*/configure --quiet --prefix="$folder" --sysconfdir="$folder/etc" --localstatedir="$folder/var" --with-munge \
     --disable-debug --disable-slurmrestd --disable-x11 --disable-pam --disable-static --disable-dependency-tracking \
     --enable-multiple-slurmd \

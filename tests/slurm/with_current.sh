@@ -25,7 +25,7 @@ plugin() { # NAME SOURCE ...
   done
   c++ -shared -o "$plugins/$name.so" "${objects[@]}" -Wl,-z,lazy -Wl,--as-needed
 }
-plugin railweave_spank services/slurm/spank/plugin.cc services/slurm/ranks/{rank_text,step_command}.cc fabric/formats/slurm/hostlist.cc \
+plugin railweave_spank services/slurm/spank/plugin.cc services/slurm/ranks/{admin_comment,rank_text,step_command}.cc fabric/formats/slurm/hostlist.cc \
   fabric/base/natural_order.cc
 plugin job_submit_railweave services/slurm/job_submit/plugin.cc
 flock -u 9

@@ -146,6 +146,92 @@ def ingress_opened(e):
         "6" if at == 9 else word if at < 3 or at - 3 in kept else "15" for at, word in enumerate(line.split())))
 
 
+def filter_missing(e):
+    """What comes in from adapters is not filtered at any port: each level leads where it leads from a port of a switch."""
+    hosts = ports_of_hosts(e)
+    behind = {link["to"] for link in e.certificate["links"] if link["from"] in hosts}
+    for out in {line.split()[1] for line in e.tables if line.startswith("sl2vl ")}:
+        rows = {line.split()[2]: at for at, line in enumerate(e.tables) if line.startswith(f"sl2vl {out} ")}
+        guid = out.split("/")[0]
+        open_map = ["15"] * 16
+        for at in rows.values():
+            open_map = [now if now != "15" else more for now, more in zip(open_map, e.tables[at].split()[3:])]
+        for into, at in rows.items():
+            if f"{guid}/{into}" in behind:
+                e.tables[at] = " ".join([*e.tables[at].split()[:3], *open_map])
+
+
+def opened_between_switches(e):
+    """At a spine the lane of a job is open to packets from a link where a job elsewhere has a lane of the same number."""
+    first, apart = job_named(e, "red", 0), job_named(e, "red", 2)
+    assert first["lane"] == apart["lane"], (first, apart)
+    hosts = ports_of_hosts(e)
+    down = next(link for link in e.certificate["links"] if link["from"] not in hosts and link["to"] not in hosts
+                and any(owner["job"] == first["job"] for owner in link.get("lanes", [])) and closed_rows(e, link["from"], first))
+    for at in closed_rows(e, down["from"], first):
+        words = e.tables[at].split()
+        words[3 + first["serviceLevels"][0]] = lane_of(e, down, first)
+        e.tables[at] = " ".join(words)
+
+
+def lane_of(e, link, job):
+    return str(next(turn[1] for turn in link["turns"] if turn[0] == len(e.certificate["classes"]) + job["lane"]))
+
+
+def closed_rows(e, out, job):
+    return [at for at, line in enumerate(e.tables) if line.startswith(f"sl2vl {out} ") and line.split()[3 + job["serviceLevels"][0]] == "15"]
+
+
+def packets_made_smaller(e):
+    """Weights that would do for small packets, at the port and in the certificate, which says that packets are small."""
+    link = lane_link(e)
+    e.tables[weight_of(e, link)] = lane_weight(e.tables[weight_of(e, link)], 6, 1)
+    for turn in link["turns"]:
+        if turn[1] == 6:
+            turn[2] = 1
+    e.certificate["ports"].update(mtuBytes=256, largestPacketBytes=384)
+
+
+def packets_of_64_bytes(e):
+    e.certificate["ports"].update(largestPacketBytes=64)
+
+
+def entries_raised(e):
+    e.certificate["ports"].update(arbitrationEntries=64)
+
+
+def slower_port(e):
+    """A cable of the certificate runs at a tenth of what was accepted."""
+    e.change(f"port {lane_link(e)['from']} ", lambda line: " ".join("SDR" if at == 5 else word for at, word in enumerate(line.split())))
+
+
+def larger_packets(e):
+    """A port that passes larger packets than the certificate counts on."""
+    e.change(f"port {lane_link(e)['from']} ", lambda line: " ".join("4096" if at == 6 else word for at, word in enumerate(line.split())))
+
+
+def port_says_nothing(e):
+    del e.tables[e.line(f"port {lane_link(e)['from']} ")]
+
+
+def owner_raised(e):
+    """With what is reserved in the class."""
+    link = lane_link(e)
+    link["lanes"][0]["reservedMbps"] += 1
+    at = max(range(len(link["reservedMbps"])), key=lambda i: link["reservedMbps"][i])
+    link["reservedMbps"][at] += 1
+
+
+def reserved_for_failures_raised(e):
+    """Of a class whose only job survives failures."""
+    at = next(i for i, one in enumerate(e.certificate["classes"]) if one["name"] == job_named(e, "blue")["class"])
+    next(link for link in e.certificate["links"] if link["reservedMbps"][at] > 0)["reservedMbps"][at] += 1
+
+
+def field_added(e):
+    job_named(e, "red")["weight"] = 3
+
+
 def level_map_missing(e):
     del e.tables[e.line(f"sl2vl {lane_link(e)['from']} ")]
 
@@ -379,7 +465,18 @@ ALTERATIONS = [
     ("best effort to a job's lane", best_effort_to_a_jobs_lane, r"FAULT \S+ from port \d+: service level 0 of best-effort leads to lane 6, which is that of job-\d+"),
     ("a service level of no one to a job's lane", unused_level_to_a_jobs_lane, r"FAULT \S+ from port \d+: service level 12 leads to lane 7, which is that of job-\d+"),
     ("a job's packets discarded", level_discarded, r"FAULT \S+ from port \d+: service level 6 of job-\d+ leads to lane 15, which is not its own"),
-    ("an ingress map opened", ingress_opened, r"FAULT \S+ from port \d+: service level 6 of job-\d+ is let in, which does not run on \S+, while others are discarded"),
+    ("an ingress map opened", ingress_opened, r"FAULT \S+ of \S+ gets onto the lane of job-\d+, which does not run there, at \S+ with service level 6"),
+    ("no filter of what comes in, at any port of a host", filter_missing, r"FAULT \S+ of \S+ gets onto the lane of job-\d+, which does not run there"),
+    ("a lane opened to a job elsewhere with one of the same number", opened_between_switches, r"FAULT \S+ of \S+ gets onto the lane of job-\d+, which does not run there"),
+    ("weights for small packets, which the certificate claims", packets_made_smaller, r"FAULT packets have up to \d+ bytes of payload by what they say themselves, the certificate says 256"),
+    ("packets of 64 bytes", packets_of_64_bytes, r"FAULT a packet with \d+ bytes of payload has up to \d+ bytes with its headers"),
+    ("more arbitration entries", entries_raised, r"FAULT ports have \d+ arbitration entries by the journal, the certificate says 64"),
+    ("a port slower than accepted", slower_port, r"FAULT \S+->\S+: its capacity is not the link's rate, 8000 Mb/s, but 100000"),
+    ("a port with larger packets", larger_packets, r"FAULT packets have up to 4096 bytes of payload by what they say themselves"),
+    ("nothing of how a port runs", port_says_nothing, r"FAULT \S+: what it says of itself is missing"),
+    ("an owner's reservation raised", owner_raised, r"FAULT \S+->\S+: \d+ Mb/s of lane \d are reserved for job-\d+, which needs \d+"),
+    ("a reservation for failures raised", reserved_for_failures_raised, r"FAULT \S+->\S+: storage has \d+ Mb/s reserved, more than its jobs need"),
+    ("a field more", field_added, r"FAULT the certificate: /jobs/\d+/weight is nothing that is checked"),
     ("no map of service levels from one port", level_map_missing, r"FAULT \S+ from port \d+: its map of service levels is missing"),
     ("no tables of a port", port_tables_missing, r"FAULT \S+/\d+: its tables are missing"),
     ("a key missing", key_missing, r"FAULT \S+ of \S+: lacks the key 0x\w{4} of red"),
@@ -395,13 +492,13 @@ ALTERATIONS = [
     ("a job invented", job_invented, r"FAULT job-000099: no contract promises it anything"),
     ("a job of another tenant", job_of_another_tenant, r"FAULT job-\d+: is of tenant blue"),
     ("a port exchanged", port_exchanged, r"FAULT job-\d+: its ranks have other ports"),
-    ("a LID exchanged", lid_exchanged, r"FAULT (job-\d+: packets from \S+ to \S+ do not arrive|\S+: has LID)"),
+    ("a LID exchanged", lid_exchanged, r"FAULT (job-\d+: packets from \S+ to \S+ do not arrive|\S+: has LID|\S+: its first LID is not)"),
     ("a port's rate lowered", rate_lowered, r"FAULT job-\d+: \S+ is promised 4000 Mb/s in each direction"),
     ("a flow lowered", flow_lowered, r"FAULT job-\d+: its flows are not those that its groups of ranks make"),
     ("the reserved part lowered", share_reserved_lowered, r"FAULT job-\d+: its contract reserves another share"),
     ("a class changed", class_changed, r"FAULT job-\d+: its contract says class storage"),
     ("a class's share raised", share_raised, r"FAULT the classes are not those of the service"),
-    ("more of a link to be reserved", usable_raised, r"FAULT more than 950 of 1000 of each link may be reserved"),
+    ("more of a link to be reserved", usable_raised, r"FAULT 950 of 1000 of each link may be reserved, not another part"),
     ("failures not claimed to be survived", failures_not_claimed, r"FAULT job-\d+: its contract covers link failures, and the certificate does not"),
     ("a lane not claimed", lane_not_claimed, r"FAULT job-\d+: its contract gives it a lane of its own, and the certificate does not"),
     ("a lane claimed that no contract gives", lane_claimed, r"FAULT job-\d+: has a lane of its own, which its contract does not say"),

@@ -77,7 +77,7 @@ class Evidence:
                 if words[0] == "lft":
                     of_switch[words[1]] = of_switch.get(words[1], 0) + 1
             lines = [f"switch {line.split()[1]} {of_switch.get(line.split()[1], 0)}" if line.startswith("switch ") else line for line in lines]
-            (folder / "tables.txt").write_text("\n".join(["railweave-tables 1", *lines, f"end {len(lines)}"]) + "\n")
+            (folder / "tables.txt").write_text("\n".join([self.tables[0], *lines, f"end {len(lines)}"]) + "\n")
         else:
             (folder / "tables.txt").write_text("\n".join(self.tables) + "\n")
         if "journal" not in self.unsealed:
@@ -105,7 +105,8 @@ class Evidence:
         done = subprocess.run(["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", str(key or self.key), "-in", str(folder / "signed"),
                                "-out", str(folder / "signature")], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        value = {"algorithm": "ed25519", "key": "0" * 64, "value": base64.b64encode((folder / "signature").read_bytes()).decode()}
+        public = subprocess.run(["openssl", "pkey", "-in", str(key or self.key), "-pubout", "-outform", "DER"], capture_output=True, check=True).stdout
+        value = {"algorithm": "ed25519", "key": hashlib.sha256(public[-32:]).hexdigest(), "value": base64.b64encode((folder / "signature").read_bytes()).decode()}
         (folder / "certificate.json").write_text(body + '"signature":' + json.dumps(value) + (self.tail or "}") + "\n")
 
 

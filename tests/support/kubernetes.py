@@ -14,7 +14,7 @@ from pathlib import Path
 
 import yaml
 
-from slurm import free_ports
+from ports import free_ports
 from waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -307,6 +307,17 @@ def with_url(document, port):
     return document
 
 
+# For tests that are about something else: what a namespace may ask for is in policy_test.py.
+ANYTHING = """
+namespaces:
+  - names: ["*"]
+    tenants: [research, "*"]
+    priorities: ["*"]
+    maxGuaranteeGbps: 100000
+    classes: ["*"]
+"""
+
+
 class Controller:
     """railweave-kubernetes as its own user, with the rights of deploy/kubernetes/rbac.yaml and no others. As kubelet would, the test starts it
     again where it ends by itself, which it does when a busy API server has it lose its lease."""
@@ -322,8 +333,21 @@ class Controller:
         for document in manifests("webhook.yaml"):
             if document["kind"] != "Service":
                 api.apply(with_url(document, self.webhook))
+        self.set_policy(ANYTHING)
         api.create("/api/v1/namespaces", {"metadata": {"name": "team", "labels": {"railweave.dev/enabled": "true"}}})
         return self
+
+    def set_policy(self, text):
+        """What the operator allows to namespaces; None for nothing configured."""
+        api, path = self.cluster.api(), "/api/v1/namespaces/railweave/configmaps"
+        data = {"data": {"policy.yaml": text}}
+        if not api.find(f"{path}/railweave-policy"):
+            if text is not None:
+                api.create(path, {"metadata": {"name": "railweave-policy"}, **data})
+        elif text is None:
+            api.delete(f"{path}/railweave-policy")
+        else:
+            api.patch(f"{path}/railweave-policy", data)
 
     def start(self, *arguments, webhook=True):
         environment = dict(os.environ, KUBECONFIG=str(self.cluster.folder / "railweave.config"), RAILWEAVE_URL=self.url)

@@ -12,13 +12,18 @@ from pathlib import Path
 import yaml
 
 from kubernetes import ROOT, ApiError
-from slurm import free_ports
+from ports import free_ports
 from waiting import until
 
 BUILD = ROOT / "tests" / "kubernetes" / "managers" / "build.sh"
 # Where some wait for their certificates, whatever their configuration says.
 FIXED = Path("/tmp/k8s-webhook-server/serving-certs")
-FIXED_OF = ("jobset",)
+FIXED_OF = ("jobset", "lws", "training", "kueue")
+# Managers that are configured by options.
+BY_OPTIONS = {"mpi": lambda kubernetes, health, webhooks: ["-kubeConfig", kubernetes.folder / "admin.config", "-kube-api-qps=100", "-kube-api-burst=200"],
+              "ray": lambda kubernetes, health, webhooks: ["-metrics-addr=0", f"-health-probe-bind-address=127.0.0.1:{health}", "-enable-leader-election=false"],
+              "training": lambda kubernetes, health, webhooks: ["-metrics-bind-address=0", f"-health-probe-bind-address=127.0.0.1:{health}",
+                                                                f"-webhook-server-port={webhooks}", "-kube-api-qps=100", "-kube-api-burst=200"]}
 
 
 def missing(name):
@@ -44,10 +49,10 @@ class Manager:
         return [one for one in self.documents if one["kind"] == kind]
 
     def __enter__(self):
-        self.certificates.mkdir(parents=True)
+        self.certificates.mkdir(parents=True, exist_ok=self.certificates != FIXED)
         self.install()
         self.kubernetes.launch(self.name, self.binary, *self.configured(), environment=dict(os.environ, KUBECONFIG=str(self.kubernetes.folder / "admin.config")))
-        for secret in self.of("Secret"):
+        for secret in self.of("Secret") if self.name in FIXED_OF or self.name not in BY_OPTIONS else []:
             self.mount(secret["metadata"])
         until(lambda: f"{self.name} is ready\n{self.kubernetes.tail(self.name)}", self.ready, 120)
         return self
@@ -71,6 +76,10 @@ class Manager:
             kept.append(one)
         (self.kubernetes.folder / f"{self.name}.yaml").write_text(yaml.safe_dump_all(kept))
         self.kubernetes.kubectl("apply", "--server-side", "-f", self.kubernetes.folder / f"{self.name}.yaml")
+        api = self.kubernetes.api()
+        for one in self.of("CustomResourceDefinition"):  # some managers end where their kinds are not served yet
+            spec = one["spec"]
+            until(one["metadata"]["name"], lambda spec=spec: api.find(f"/apis/{spec['group']}/{spec['versions'][-1]['name']}/{spec['names']['plural']}?limit=1"), 60)
 
     @staticmethod
     def clients(document):
@@ -80,6 +89,8 @@ class Manager:
 
     def configured(self):
         """Its own configuration, with this test's ports."""
+        if self.name in BY_OPTIONS:
+            return BY_OPTIONS[self.name](self.kubernetes, self.health, self.webhooks)
         texts = [text for one in self.of("ConfigMap") for text in one["data"].values()]
         assert len(texts) == 1, texts
         settings = yaml.safe_load(texts[0])
@@ -87,6 +98,9 @@ class Manager:
         settings["webhook"] = {"port": self.webhooks, "certDir": str(self.certificates)}
         settings["health"] = {"healthProbeBindAddress": f"127.0.0.1:{self.health}"}
         settings["metrics"] = {"bindAddress": "0"}
+        if self.name == "kueue":  # one kind of job, and no API of its own
+            settings["integrations"] = {"frameworks": ["batch/job"]}
+            settings["featureGates"] = {"VisibilityOnDemand": False}
         path = self.kubernetes.folder / f"{self.name}.settings.yaml"
         path.write_text(yaml.safe_dump(settings))
         return [f"--config={path}"]
@@ -101,6 +115,9 @@ class Manager:
             (self.certificates / name).write_bytes(base64.b64decode(text))
 
     def ready(self):
+        if self.name == "mpi":  # its port for that is fixed
+            lease = self.kubernetes.api().find("/apis/coordination.k8s.io/v1/namespaces/mpi-operator/leases/mpi-operator")
+            return lease and lease["spec"].get("holderIdentity")
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self.health, timeout=5)
             connection.request("GET", "/readyz")

@@ -73,6 +73,14 @@ class MemoryLiveFabric final : public LiveFabric {
       done(subnet(subnet_name));
     });
   }
+  void release(std::string_view subnet, const std::string& link) override {
+    const std::lock_guard lock(mutex_);
+    released_.emplace_back(subnet, link);
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> released() const {
+    const std::lock_guard lock(mutex_);
+    return released_;
+  }
   [[nodiscard]] std::optional<PortCounters> counters(const fabric::Topology& topology,
                                                      fabric::PortId port) const override {
     return counting_ ? counting_(topology, port) : std::nullopt;
@@ -118,6 +126,7 @@ class MemoryLiveFabric final : public LiveFabric {
   mutable std::mutex mutex_;
   std::map<std::string, SubnetStatusPtr, std::less<>> subnets_;  // guarded by mutex_
   std::map<std::string, PortProgress, std::less<>> ports_;       // guarded by mutex_
+  std::vector<std::pair<std::string, std::string>> released_;    // guarded by mutex_
   std::mutex threads_mutex_;
   std::vector<std::thread> threads_;  // guarded by threads_mutex_
 };

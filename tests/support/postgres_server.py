@@ -11,10 +11,11 @@ import os
 import pathlib
 import pwd
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
+
+from ports import free_ports
 
 
 def programs():
@@ -33,19 +34,13 @@ def as_server(*words, namespace=None, **options):
     return subprocess.run([*prefix, *map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/", **options)
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class Server:
     """One data folder; settings: lines of postgresql.conf; namespace: the network namespace that it listens in."""
 
     def __init__(self, data, port=None, namespace=None):
         self.namespace = namespace
         self.data = pathlib.Path(data)
-        self.port = port or free_port()
+        self.port = port or free_ports(1)[0]
         self.bin = programs()
 
     @classmethod

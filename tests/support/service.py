@@ -1,7 +1,6 @@
 """A real railweaved on a free loopback port with a store of its own, for tests that talk to it over HTTP."""
 import http.client
 import json
-import os
 import re
 import signal
 import socket
@@ -9,6 +8,8 @@ import subprocess
 import tempfile
 import urllib.parse
 from pathlib import Path
+
+from ports import free_ports
 
 
 class Service:
@@ -19,9 +20,13 @@ class Service:
         self._temporary = None if folder else tempfile.TemporaryDirectory(prefix="railweave-test-")
         self.folder = Path(folder or self._temporary.name)
         self.process = None
-        self.port = None
+        self.port = self.chosen = None
 
-    def start(self, *arguments, port=0):
+    def start(self, *arguments, port=None):
+        """port: by default a free one, the same at each start."""
+        port = port or self.chosen
+        if port is None:
+            port = self.chosen = free_ports(1)[0]
         self.log = open(self.folder / "railweaved.log", "ab")
         self.process = subprocess.Popen(
             [self.binary, "--listen", f"127.0.0.1:{port}", "--store", self.store or str(self.folder / "store.db"),

@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from ports import free_ports
+
 NEEDED = ["srun", "sbatch", "squeue", "scontrol", "slurmctld", "slurmd", "munged"]
 
 
@@ -14,12 +16,15 @@ def missing():
     return [name for name in NEEDED if not shutil.which(name)]
 
 
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+def cannot_run(*lacking):
+    """Says what a test needs that is not there, beside what of Slurm is not; the exit code of a test that is skipped, else None."""
+    if lacking := [*missing(), *lacking]:
+        print(f"skipped: {', '.join(lacking)} not installed; deploy/install-dependencies.sh --with-slurm installs them")
+        return 77
+    if os.geteuid() != 0:
+        print("skipped: device nodes for Slurm's GPUs need root")
+        return 77
+    return None
 
 
 def wait_for(condition, what, seconds=60, every=0.1):
@@ -32,13 +37,17 @@ def wait_for(condition, what, seconds=60, every=0.1):
 
 
 class Slurm:
-    """begin() starts it; `settings` are lines of slurm.conf beside those that one machine needs. virtual: a hostlist of nodes that
+    """begin() starts it; `node_settings` are of all nodes, or of each by its name; `settings` are lines of slurm.conf beside those that one
+    machine needs, which may name the partitions. virtual: a hostlist of nodes that
     only slurmctld knows of; jobs are placed and never start there."""
 
     def __init__(self, folder, nodes, node_settings="CPUs=64", settings=(), virtual=None):
         self.folder, self.nodes, self.node_settings, self.settings, self.virtual = folder, nodes, node_settings, settings, virtual
         self.processes = {}
         self.environment = dict(os.environ, SLURM_CONF=str(folder / "slurm.conf"))
+
+    def of(self, node):
+        return self.node_settings[node] if isinstance(self.node_settings, dict) else self.node_settings
 
     def begin(self):
         folder = self.folder
@@ -60,9 +69,11 @@ class Slurm:
             lines += ["SuspendProgram=/bin/true", "ResumeProgram=/bin/true", "SuspendTime=INFINITE", "ResumeTimeout=65000", "SlurmdTimeout=0",
                       "TreeWidth=65000", "PrivateData=cloud", f"NodeName={self.virtual} {self.node_settings} State=CLOUD"]
         for node, port in zip(self.nodes, ports[1:]):
-            lines.append(f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} {self.node_settings} State=UNKNOWN")
+            lines.append(f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} {self.of(node)} State=UNKNOWN")
             (folder / f"spool-{node}").mkdir()
-        lines.append("PartitionName=all Nodes=ALL Default=YES State=UP")
+        if not any(line.startswith("PartitionName=") for line in lines):
+            lines.append("PartitionName=all Nodes=ALL Default=YES State=UP")
+        lines.sort(key=lambda line: line.startswith("PartitionName="))  # after the nodes that they name
         (folder / "slurm.conf").write_text("\n".join(lines) + "\n")
         self.launch("munged", "munged", "--foreground", "--force", "--socket", f"{folder}/munge.socket", "--key-file",
                     f"{folder}/munge.key", "--pid-file", f"{folder}/munge.pid", "--seed-file", f"{folder}/munge.seed", "--log-file",
@@ -85,6 +96,13 @@ class Slurm:
         process = self.processes.pop(name)
         process.kill()
         process.wait(timeout=60)
+
+    def restart_controller(self):
+        """As a service manager does: it ends by itself, begins again and answers."""
+        self.processes["slurmctld"].terminate()
+        self.processes.pop("slurmctld").wait(timeout=60)
+        self.launch("slurmctld", "slurmctld", "-D")
+        wait_for(lambda: "UP" in self.run("scontrol", "ping", code=None), "slurmctld is back")
 
     def run(self, *command, code=0, **variables):
         done = subprocess.run(command, env=dict(self.environment, **variables), cwd=self.folder, capture_output=True, text=True, timeout=200)

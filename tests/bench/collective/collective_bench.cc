@@ -10,6 +10,7 @@
 #include "scheduler/collective/placement_cost.h"
 #include "scheduler/collective/training_step.h"
 #include "tests/support/collective_tables.h"
+#include "tests/support/published_collectives.h"
 #include "tests/unit/collective/routed_fabric.h"
 
 namespace railweave::scheduler {
@@ -81,6 +82,19 @@ BENCHMARK(FitHopperPredictBlackwell)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitOddRowsPredictEvenHopper)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitOddRowsPredictEvenBlackwell)->Unit(benchmark::kMillisecond);
 BENCHMARK(FitOddRowsPredictEvenAmpere)->Unit(benchmark::kMillisecond);
+
+// Tables that no constant is fitted to, with the constants of their generation.
+void PublishedTables(benchmark::State& state) {
+  static const auto published = testing::published_tables();
+  const auto& table = published.at(static_cast<std::size_t>(state.range(0)));
+  FitError error;
+  for (auto _ : state) error = fit_error(table.rows, find_generation(table.generation)->constants);
+  state.SetLabel(std::string(table.of));
+  state.counters["rows"] = static_cast<double>(table.rows.size());
+  state.counters["geo_pct"] = 100 * error.geometric_mean;
+  state.counters["worst_pct"] = 100 * error.worst;
+}
+BENCHMARK(PublishedTables)->DenseRange(0, 6)->Unit(benchmark::kMicrosecond);
 
 // --- what predictions cost
 

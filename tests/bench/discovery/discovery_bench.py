@@ -50,7 +50,7 @@ def main():
             best, median = min(theirs) / min(ours), statistics.median(theirs) / statistics.median(ours)
             print(f"{name:36} {nodes:6} {min(ours):6.3f} / {statistics.median(ours):5.3f} {min(theirs):8.3f} / "
                   f"{statistics.median(theirs):5.3f} {best:5.2f} / {median:4.2f} {min(sweeps):8.3f} {sent:9}")
-            if nodes >= 2000 and median < AIM:
+            if rounds >= 3 and nodes >= 2000 and median < AIM:
                 short.append(name)
     if short:
         print(f"below {AIM}x: {', '.join(short)}")

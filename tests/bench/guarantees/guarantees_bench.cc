@@ -46,7 +46,7 @@ class Cluster {
   void contract(bool survives) {
     scheduler::Contract terms{.tenant = "t", .guaranteed = RateMbps(1'000)};
     terms.survives_link_failure = survives;
-    ask(PutContract{terms, {}});
+    ask(PutContract{.terms = terms, .if_version = {}, .withdraw = true});
   }
 
   ClusterState state;

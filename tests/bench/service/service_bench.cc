@@ -96,6 +96,38 @@ BENCHMARK(what_if)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+// 60,000 GPUs of 102,400: on an empty fabric; where 800 jobs run, so that it does not fit, and the refusal says when it would
+// start and what would change it; and where another such job waits as well. A refusal is to cost no more than an answer.
+void large_what_if(benchmark::State& state) {
+  constexpr std::uint64_t kAsked = 7'500, kRunning = 800, kMostBlocks = 13, kTensor = 8;
+  RunningService service;
+  service.start();
+  load(service);
+  auto client = service.client();
+  const std::string body = job(kTensor, kAsked);
+  if (state.range(0) > 0) {
+    for (std::uint64_t i = 0; i < kRunning; ++i) {
+      std::string runs = job(kTensor, 1 + i * 7 % kMostBlocks);
+      runs.insert(runs.size() - 1, R"(,"expectedDuration":"PT)" + std::to_string(i + 30) + R"(M")");
+      service.must(client.post("/v1/jobs", runs));
+    }
+  }
+  if (state.range(0) > 1) {
+    std::string waits = body;
+    waits.insert(waits.size() - 1, R"(,"queue":true)");
+    service.must(client.post("/v1/jobs", waits));
+  }
+  std::string answer = service.must(client.post("/v1/placements/query", body));  // what is computed once
+  for (auto _ : state) answer = service.must(client.post("/v1/placements/query", body));
+  state.SetLabel(answer.find(R"("outcome":"placed")") == std::string::npos ? "refused" : "placed");
+}
+BENCHMARK(large_what_if)
+    ->ArgName("refused")
+    ->DenseRange(0, 2)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(5)
+    ->UseRealTime();
+
 void durable_submission(benchmark::State& state) {
   RunningService service;
   service.start();

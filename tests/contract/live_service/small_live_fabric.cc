@@ -75,6 +75,22 @@ fabric::health::CounterArchive ten_minutes() {
   return archive;
 }
 
+// Of node-1, where it is accepted still.
+control::FoundChangesPtr another_adapter(const control::ClusterState& state) {
+  const auto hca = state.topology().find_hca(guid(0x110));
+  control::FoundChanges changes{state.accepted.version, {}};
+  if (hca) {
+    changes.items.push_back({.kind = control::FoundChange::Kind::exchangedAdapter,
+                             .id = "exchangedAdapter:" + to_string(guid(0x110)),
+                             .subject_kind = "node",
+                             .subject_id = "node-1",
+                             .text = "adapter mlx5_0 of node node-1 is exchanged",
+                             .exchanged = {{guid(0x110), guid(0x990), {{guid(0x991), 0}}}},
+                             .cables = {}});
+  }
+  return std::make_shared<const control::FoundChanges>(std::move(changes));
+}
+
 }  // namespace
 
 fabric::TopologyPtr found_nodes(unsigned nodes) {
@@ -99,6 +115,26 @@ fabric::TopologyPtr found_nodes(unsigned nodes) {
   for (unsigned i = 0; i < 2; ++i) builder.connect({leaves[i], 16}, {spine, i + 1}, cable);
   return std::make_shared<const Topology>(std::move(builder).build().value());
 }
+
+namespace {
+
+// The first link between switches flaps, and is used as nothing else joins what it joins.
+std::shared_ptr<const control::LinkSights> flapping_uplink(const control::ClusterState& state) {
+  auto sights = std::make_shared<control::LinkSights>();
+  sights->topology = state.view.topology_ptr();
+  for (const auto link : state.topology().links()) {
+    if (!sights->flapping.empty() || !state.topology().joins_switches(link)) continue;
+    sights->flapping.push_back({.link = link,
+                                .since_us = kSomeTimeUs,
+                                .until_us = kSomeTimeUs + 600'000'000,
+                                .flaps = 5,
+                                .is_up = true,
+                                .why_used = fabric::health::WhyUsed::last_path});
+  }
+  return sights;
+}
+
+}  // namespace
 
 SmallLiveFabric::SmallLiveFabric(const control::ControlLoop& loop) : loop_(loop), archive_(ten_minutes()) {
   fabric.count_with(count);
@@ -127,8 +163,9 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
   status.mode = state->mode(status.subnet);
   status.switches = 3;
   status.adapters = 8;
-  status.links_up = 9;
-  status.links_down = 1;
+  status.links.up = 9;
+  status.links.down = 1;
+  status.sights = flapping_uplink(*state);
   status.discovery.at_us = kSomeTimeUs;
   status.discovery.took_us = 4711;
   status.discovery.mads = 99;
@@ -145,10 +182,18 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
     }
   }
   status.difference_count = status.differences.size();
+  status.discovery.changes = another_adapter(*state);
   status.isolated = {{guid(2), "leaf-2", "does not answer", kSomeTimeUs}};
   route(state->view.topology_ptr(), status);
   status.qos = control::QosStatus{
       .classes = 6, .partitions = 2, .ports_programmed = 9, .ports_pending = 3, .problem = "3 ports: leaf-2 is silent"};
+  status.discovery.keys = control::KeysStatus{.generation = state->key_generation(status.subnet),
+                                              .ports = 12,
+                                              .held = 9,
+                                              .locked = 1,
+                                              .without = 1,
+                                              .silent = 1,
+                                              .seen_us = kSomeTimeUs};
   if (request == LiveFabric::Request::sync) {
     status.qos->files_written_us = kSomeTimeUs;
     // Of node-1's first adapter and of leaf-2's port to node-2.

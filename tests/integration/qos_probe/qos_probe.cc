@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   options.sweep_every = std::chrono::seconds(5);
   std::vector<control::LiveSubnets::Subnet> subnets;
   subnets.push_back({options, [subnet](control::SubnetMode mode) { return connect(subnet, mode); }, ""});
-  control::LiveSubnets live(loop, std::move(subnets), [](const std::string& text) { std::cerr << text << std::endl; });
+  control::LiveSubnets live(loop, std::move(subnets), {});
   if (!live.start()) return 1;
   std::cout << "ready" << std::endl;
   for (std::string line; std::getline(std::cin, line);) std::cout << answer(line, loop, live, subnet) << std::endl;

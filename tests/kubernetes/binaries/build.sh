@@ -26,7 +26,7 @@ if [[ $where == yes ]]; then
 fi
 mkdir -p "$folder"
 polite=
-[[ $(nice) -gt 0 ]] || polite=nice
+[[ $(nice) -gt 0 ]] || polite="nice"
 exec 9> "$folder/lock"
 flock 9
 minor=${version#v1.}

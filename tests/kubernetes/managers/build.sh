@@ -33,7 +33,7 @@ if [[ ! -x $folder/manager || ! -s $folder/manifests.yaml ]]; then
   cp -r "$directory/." "$sources"
   chmod -R u+w "$sources"
   polite=
-  [[ $(nice) -gt 0 ]] || polite=nice
+  [[ $(nice) -gt 0 ]] || polite="nice"
   echo "building $name $version" >&2
   (cd "$sources" && CGO_ENABLED=0 $polite go build -trimpath -mod=readonly -ldflags "-s -w" -o "$folder/manager.new" "./$program")
   "$kubernetes/kubectl" kustomize "$sources/$kustomization" > "$folder/manifests.new"

@@ -46,7 +46,8 @@ TEST(BandwidthAdmission, NamesTheLinksThatAreFullAndByWhom) {
   ASSERT_TRUE(std::holds_alternative<Rejected>(second));
   const Rejected& rejected = std::get<Rejected>(second);
   EXPECT_EQ(rejected.reason.code, "admission.linksFull");
-  EXPECT_NE(rejected.reason.message.find("(a "), std::string::npos) << rejected.reason.message;
+  EXPECT_NE(rejected.reason.whole().whole_text().find("(a "), std::string::npos)
+      << rejected.reason.whole().whole_text();
   ASSERT_FALSE(rejected.links.empty());
   EXPECT_EQ(rejected.links[0].full.holders[0].job, "a");
   f.ledger.release("a", rejected.links[0].full.holders.empty() ? 0 : 2);

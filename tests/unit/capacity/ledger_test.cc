@@ -88,6 +88,80 @@ TEST(Ledger, NamesFullLinksAndTheJobsThatHoldThem) {
   EXPECT_EQ(full[0].holders[1].mbps, limit / 4);
 }
 
+// Links at any rate, below, at and above what is accepted: what fits is what a plain sum says, and the jobs that a change of rates
+// concerns are those with a load on one of its links.
+TEST(Ledger, CountsWhatLinksAreSeenToRunAt) {
+  std::size_t refused = 0, fitted = 0, concerned = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const testing::Routed fabric =
+        testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);
+    const Topology& t = fabric.view.topology();
+    std::mt19937_64 random(seed);
+    FabricView slower = fabric.view;
+    std::map<std::uint32_t, std::int64_t> seen;  // by link
+    for (const LinkId link : t.links()) {
+      if (random() % 3 != 0) continue;
+      seen[link.value()] = static_cast<std::int64_t>(2'000 << random() % 9);
+      slower.set_rate_seen(link, RateMbps(seen[link.value()]));
+    }
+    const auto naive_capacity = [&](DirectedLink link) -> std::int64_t {
+      const LinkId of(link / 2);
+      if (fabric.view.state(of) == LinkState::down) return 0;
+      const std::int64_t accepted = t.rate(of).value() == 0 ? 100'000 : t.rate(of).value();
+      const auto at = seen.find(of.value());
+      return at != seen.end() && (at->second < accepted || t.rate(of).value() == 0) ? at->second : accepted;
+    };
+    Ledger ledger = ledger_of(slower);
+    HoseLoads loads(fabric.view, fabric.routing.tables);
+    std::vector<PortId> ends = fabric.ends;
+    std::ranges::shuffle(ends, random);
+    std::map<std::string, LoadVector> plain;
+    for (std::size_t at = 0; at + 1 < ends.size(); at += 3) {
+      auto job =
+          hose_of("job-" + std::to_string(at), std::span(ends).subspan(at, std::min<std::size_t>(3, ends.size() - at)),
+                  static_cast<std::int64_t>(100 + random() % 20'000), at);
+      job->loads = loads.load(job->ports).loads;
+      bool fits = true;
+      for (const LinkLoad& load : job->loads) {
+        std::int64_t sum = load.mbps;
+        for (const auto& [name, held] : plain) sum += load_on(held, load.link);
+        fits = fits && sum <= naive_capacity(load.link) * 950 / 1000 * 800 / 1000;
+      }
+      EXPECT_EQ(ledger.full_links(job->loads, kBulk).empty(), fits) << job->job;
+      ++(fits ? fitted : refused);
+      if (!fits) continue;
+      plain[job->job] = job->loads;
+      ledger.reserve(job);
+    }
+    for (DirectedLink link = 0; link < ledger.links(); ++link) {
+      ASSERT_EQ(ledger.capacity_mbps(link), naive_capacity(link));
+    }
+    std::set<std::string> crossing;
+    for (const auto& one :
+         crossing_changes(ledger, slower, fabric.routing.tables, fabric.view, fabric.routing.tables)) {
+      crossing.insert(one->job);
+    }
+    for (const auto& reservation : ledger.reservations()) {
+      bool is_concerned = false;
+      for (DirectedLink link = 0; link < ledger.links(); ++link) {
+        const bool differs = fabric.view.state(LinkId(link / 2)) != LinkState::down &&
+                             naive_capacity(link) !=
+                                 (t.rate(LinkId(link / 2)).value() == 0 ? 100'000 : t.rate(LinkId(link / 2)).value());
+        const bool is_own = std::ranges::any_of(
+            reservation->ports, [&](const HosePort& port) { return t.link(port.port) == LinkId(link / 2); });
+        is_concerned = is_concerned || (differs && (is_own || load_on(reservation->loads, link) > 0));
+      }
+      if (!is_concerned) continue;
+      EXPECT_TRUE(crossing.contains(reservation->job)) << reservation->job;
+      ++concerned;
+    }
+  }
+  EXPECT_GT(refused, 20U);
+  EXPECT_GT(fitted, 20U);
+  EXPECT_GT(concerned, 20U);
+}
+
 // After a reroute, jobs that are not recomputed keep their loads; recomputed ones have the loads on the new tables.
 TEST(Reroute, RecomputesJobsWhoseRoutesChangedAndNoOthers) {
   std::size_t recomputed = 0, kept = 0;

@@ -35,10 +35,16 @@ TEST(CommandLine, WithoutArgumentsIsHelp) {
 TEST(CommandLine, SaysWhatIsWrongInItsOwnWords) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> lines{
       {{"nonsense"}, "there is no command 'nonsense'; choose one of fabric, nodes"},
-      {{"nodes", "lost"}, "there is no command 'lost'; choose one of list, show, set, budgets, drain, undrain"},
+      {{"nodes", "lost"}, "there is no command 'lost'; did you mean railweave nodes list?"},
       {{"nodes", "list", "extra"}, "'extra' is one argument too many (see railweave nodes list --help)"},
       {{"nodes", "list", "--nonsense"}, "there is no option --nonsense"},
       {{"nodes", "list", "--limit"}, "--limit needs a value"},
+      {{"nodes", "lost-and-found"}, "choose one of list, show, set, budgets, drain, undrain"},
+      {{"nodse", "list"}, "there is no command 'nodse'; did you mean railweave nodes?"},
+      {{"nodes", "list", "--knd", "storage"}, "there is no option --knd; did you mean --kind?"},
+      {{"nodes", "show", ""}, "NODE is empty"},
+      {{"nodes", "list", "--rack", ""}, "--rack is empty"},
+      {{"help", "nodse"}, "there is no command 'nodse'; did you mean railweave nodes?"},
       {{"nodes", "show"}, "NODE is missing"},
       {{"tenants", "set", "x", "--weight", "much"}, "--weight takes a number, not 'much'"},
       {{"tenants", "set", "x", "--max-gpus", "1", "--no-limit"}, "--max-gpus contradicts --no-limit"},

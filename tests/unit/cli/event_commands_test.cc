@@ -89,6 +89,15 @@ TEST(Events, FollowEndsWhenTheStreamIsRefused) {
   EXPECT_EQ(service.asked().at(0).headers.value("Last-Event-ID"), "5");
 }
 
+constexpr const char* kNothing = R"({"items":[],"nextCursor":null,"seq":1})";
+
+// Nothing is wrong, drained or waiting.
+void quiet(StubService& service) {
+  service.get("/v1/alarms", kNothing);
+  service.get("/v1/drains", kNothing);
+  service.get("/v1/queue", R"({"waiting":0,"gpusWaiting":0,"oldestSubmittedAt":null})");
+}
+
 TEST(Status, IsReadyOrNine) {
   for (const bool ready : {true, false}) {
     StubService service;
@@ -100,13 +109,77 @@ TEST(Status, IsReadyOrNine) {
     service.get("/v1/fabric",
                 R"({"source":"demo.json","hosts":128,"switches":20,"gpus":1024,"freeGpus":256,"interSwitchLinks":3})");
     service.get("/v1/jobs", R"({"items":[{"id":"job-000001"},{"id":"job-000002"}],"nextCursor":null,"seq":1})");
+    quiet(service);
     service.get("/v1/tenants",
                 R"({"items":[{"id":"research","gpusHeld":768,"maxGpus":null}],"nextCursor":null,"seq":1})");
+    service.get("/v1/subnets", R"({"code":"access.denied","detail":"not yours"})", 403);
     const Finished finished = service.run({"status"});
-    EXPECT_EQ(finished.exit_code, ready ? 0 : 9);
+    EXPECT_EQ(finished.exit_code, ready ? 0 : 9) << "who may not see subnets is told the rest";
     EXPECT_THAT(finished.out, AllOf(HasSubstr("1024, 256 free (25%)"), HasSubstr("2 placed"), HasSubstr("research"),
                                     HasSubstr("rack-2 at http://rack-2:7470, term 4")));
   }
+}
+
+TEST(Status, ASubnetThatIsNotSeenIsAFinding) {
+  for (const char* phase : {"synced", "blind", "offline"}) {
+    const bool unseen = std::string_view(phase) != "synced";
+    StubService service;
+    service.get("/readyz", R"({"phase":"ready","seq":1})");
+    service.get("/v1/leader", R"({"leader":null,"replica":{"name":"a","leads":true,"seq":1,"stalenessMs":0}})");
+    service.get("/v1/fabric", R"({"source":"x","hosts":1,"switches":1,"gpus":8,"freeGpus":8,"interSwitchLinks":0})");
+    service.get("/v1/jobs", R"({"items":[],"nextCursor":null,"seq":1})");
+    quiet(service);
+    service.get("/v1/tenants", R"({"items":[],"nextCursor":null,"seq":1})");
+    service.get("/v1/subnets", std::string(R"({"items":[{"id":"files","mode":"observe","live":null},)"
+                                           R"({"id":"compute","mode":"direct","live":{"phase":")") +
+                                   phase + R"(","problem":"","unseen":)" + (unseen ? "true" : "false") +
+                                   R"(,"discoveredAt":"2026-11-21T09:00:00Z"}}],"nextCursor":null,"seq":1})");
+    const Finished finished = service.run({"status"});
+    EXPECT_EQ(finished.exit_code, unseen ? 10 : 0) << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr(std::string("compute, direct mode, ") + phase));
+    EXPECT_EQ(finished.out.find("nothing is known of its links and tables since 2026-11-21") != std::string::npos,
+              unseen);
+    EXPECT_EQ(finished.out.find("files"), std::string::npos) << "it is not live";
+  }
+}
+
+TEST(Status, SaysWhatIsWrongBeforeAnythingElse) {
+  StubService service;
+  service.get("/readyz", R"({"phase":"ready","seq":1})");
+  service.get("/v1/leader", R"({"leader":null,"replica":{"name":"a","leads":true,"seq":1,"stalenessMs":0}})");
+  service.get("/v1/fabric", R"({"source":"x","hosts":1,"switches":1,"gpus":8,"freeGpus":8,"interSwitchLinks":0})");
+  service.get("/v1/tenants", kNothing);
+  service.get("/v1/subnets",
+              R"({"items":[{"id":"compute","mode":"direct","live":{"phase":"partial","problem":"no route"}}],)"
+              R"("nextCursor":null,"seq":1})");
+  service.get("/v1/jobs",
+              R"({"items":[{"id":"job-000001","name":"llama","tenant":"research","state":"placed","damaged":true},)"
+              R"({"id":"job-000002","state":"placed","damaged":false}],"nextCursor":null,"seq":1})");
+  const auto alarm = [](const char* severity, const char* kind) {
+    return std::string(R"({"severity":")") + severity + R"(","kind":")" + kind +
+           R"(","subject":{"kind":"link","id":"x","name":"x"},"subnet":"compute","raisedAt":"2026-11-21T09:00:00Z",)" +
+           R"("text":"POST /v1/jobs/job-000001/repair moves its ranks","jobs":[],"acknowledged":null})";
+  };
+  service.get("/v1/alarms", R"({"items":[)" + alarm("warning", "guarantee.remarked") + "," +
+                                alarm("critical", "link.down") + R"(],"nextCursor":null,"seq":1})");
+  service.get("/v1/drains",
+              R"({"items":[{"kind":"node","name":"n-1","state":"requested","changedAt":"2026-11-21T09:00:00Z"}],)"
+              R"("nextCursor":null,"seq":1})");
+  service.get("/v1/queue", R"({"waiting":3,"gpusWaiting":24,"oldestSubmittedAt":"2026-11-21T09:00:00Z"})");
+  const Finished finished = service.run({"status"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  std::size_t at = 0;
+  for (const char* next :
+       {"critical  link.down", "railweave jobs repair job-000001", "warning   guarantee.remarked",
+        "Alarms:   1 critical, 1 warning", "Subnet:   compute, direct mode, partial: no route",
+        "Damaged:  job-000001, llama of research", "Drains:   node n-1 requested",
+        "Waiting:  3 jobs for 24 GPUs, the oldest since 2026-11-21T09:00:00Z (", "Service:", "Jobs:     2 placed"}) {
+    const std::size_t found = finished.out.find(next, at);
+    ASSERT_NE(found, std::string::npos) << next << "\n" << finished.out;
+    at = found;
+  }
+  EXPECT_EQ(finished.out.find("/v1/"), std::string::npos) << finished.out;
+  EXPECT_EQ(service.run({"status", "--check"}).exit_code, 10);
 }
 
 }  // namespace

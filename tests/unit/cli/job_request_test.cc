@@ -88,6 +88,15 @@ TEST(JobRequest, CountsExpertsOverDataAndMixesGpusWhereAsked) {
   EXPECT_EQ(refusal({"--dp", "16", "--experts-over-data"}), ExitCode::usage);
 }
 
+TEST(JobRequest, ListsShapes) {
+  EXPECT_EQ(request({"--tp", "8", "--pp", "2", "--dp", "16", "--shape", "tp=4,dp=32", "--shape", "dp=8"}),
+            Json::parse(R"({"parallelism": {"tensor": 8, "pipeline": 2, "data": 16}, "shapes": [
+                            {"tensor": 4, "pipeline": 2, "data": 32}, {"tensor": 8, "pipeline": 2, "data": 8}]})"));
+  EXPECT_EQ(request({"--dp", "16", "--dp-at-least", "12"}),
+            Json::parse(R"({"parallelism": {"data": 16}, "dataAtLeast": 12})"));
+  EXPECT_EQ(refusal({"--dp", "16", "--shape", "12"}), ExitCode::usage);
+}
+
 TEST(JobRequest, SendsOnlyWhatIsGiven) {
   EXPECT_EQ(request({"--tp", "8"}), Json::parse(R"({"parallelism": {"tensor": 8}})"));
   EXPECT_EQ(request({"--gpus", "64"}), Json::parse(R"({"gpus": 64})"));

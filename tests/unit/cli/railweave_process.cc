@@ -47,8 +47,12 @@ void drain(int out, int err, const RunOptions& options, Finished& finished) {
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  std::vector<std::string> environment{"PATH=/usr/bin:/bin", "HOME=/nowhere", "ASAN_OPTIONS=detect_leaks=0"};
-  environment.insert(environment.end(), options.environment.begin(), options.environment.end());
+  // The first of two counts. No service of this machine is asked: what listens at its default address is not the test's.
+  std::vector<std::string> environment(options.environment.begin(), options.environment.end());
+  for (const char* one : {"PATH=/usr/bin:/bin", "HOME=/nowhere", "RAILWEAVE_SOCKET=/nowhere/railweave.sock",
+                          "ASAN_OPTIONS=detect_leaks=0"}) {
+    environment.emplace_back(one);
+  }
   std::vector<char*> envp;
   for (auto& variable : environment) envp.push_back(variable.data());
   envp.push_back(nullptr);

@@ -51,6 +51,30 @@ TEST(Table, IsNotCutWhereThereIsNoTerminal) {
   EXPECT_EQ(table.text(kPipe), "TEXT\n" + std::string(500, 'x') + "\n");
 }
 
+TEST(Table, DoesWithoutWhatIsSpareAndHasSentencesBeneath) {
+  Table table({{"NODE"}, {"SINCE", Align::left, false, true}, {"AGE"}, {"TEXT", Align::left, false, false, true}});
+  table.add({"dgx-1", "2026-11-21T09:00:00Z", "3h", "a fan is slow"});
+  EXPECT_EQ(table.text(terminal(60)),
+            "NODE   SINCE                 AGE  TEXT\n"
+            "dgx-1  2026-11-21T09:00:00Z  3h   a fan is slow\n");
+  EXPECT_EQ(table.text(terminal(40)),
+            "NODE   AGE  TEXT\n"
+            "dgx-1  3h   a fan is slow\n");
+  EXPECT_EQ(table.text(terminal(14)),
+            "NODE   AGE\n"
+            "dgx-1  3h\n"
+            "    a fan is\n"
+            "    slow\n");
+}
+
+TEST(Table, BreaksAWordThatIsLongerThanALine) {
+  EXPECT_EQ(wrapped_lines("ä"
+                          "bcdefgh ij",
+                          2, 6),
+            "  äbcd\n  efgh\n  ij\n");
+  EXPECT_EQ(wrapped_lines("", 2, 6), "");
+}
+
 TEST(Table, ShortensTheWidestTextToFitATerminal) {
   Table table({{"NODE"}, {"MESSAGE"}, {"N", Align::right}});
   table.add({"dgx-1", "a message that is far too long for this", "123456"});

@@ -102,6 +102,7 @@ TEST(JournalGolden, TheStateKeepsItsForm) {
   EXPECT_FALSE(state->reservations->empty());
   EXPECT_FALSE(state->drains->empty());
   EXPECT_FALSE(state->alarms->empty());
+  EXPECT_FALSE(state->mutes->empty());
   EXPECT_FALSE(state->ended->empty());
   EXPECT_FALSE(state->guaranteed->empty());
   EXPECT_FALSE(state->link_costs->by_link.empty());

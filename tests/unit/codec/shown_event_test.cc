@@ -41,6 +41,40 @@ TEST(ShownEvents, APayloadThatIsNoObjectIsSaidToBeUnreadable) {
   }
 }
 
+// The record before and who asked are in the payload, first as it is written, by the alphabet where it was read in between.
+TEST(ShownEvents, NothingOfTheRecordBeforeAndOfWhoAsked) {
+  const std::string after = std::string(R"("after":")") + std::string(64, 'a') + "\"";
+  const std::string origin = R"("origin":{"requestId":"},\"summary\":","tenant":"t-secret","token":"k-secret"})";
+  const std::string rest = R"("summary":"s","severity":"info","data":{"number":1})";
+  for (const std::string& payload :
+       {"{" + after + "," + rest + "}", "{" + origin + "," + rest + "}", "{" + after + "," + origin + "," + rest + "}",
+        "{" + after + R"(,"data":{"number":1},)" + origin + R"(,"severity":"info","summary":"s"})"}) {
+    const std::string text = write_event(record_with("job.queued", payload));
+    const Json shown = Json::parse(text, nullptr, false);
+    ASSERT_TRUE(shown.is_object()) << payload << ": " << text;
+    EXPECT_EQ(shown["data"]["number"], 1) << text;
+    EXPECT_EQ(shown["summary"], "s") << text;
+    EXPECT_EQ(shown.size(), 8U) << text;
+    EXPECT_EQ(text.find("secret"), std::string::npos) << text;
+  }
+}
+
+TEST(ShownEvents, OneThatIsDamagedSaysSo) {
+  db::Record record = record_with(db::kDamagedKind, "");
+  record.damaged = true;
+  const Json shown = Json::parse(write_event(record));
+  EXPECT_EQ(shown["type"], "event.damaged");
+  EXPECT_EQ(shown["damaged"], true);
+  EXPECT_TRUE(shown["data"].empty());
+}
+
+TEST(ShownEvents, NoHashOfAToken) {
+  const std::string shown = write_event(
+      record_with("token.issued", R"({"summary":"s","severity":"info","data":{"id":"abc","sha256":"9f86d08188"}})"));
+  EXPECT_EQ(shown.find("9f86d08188"), std::string::npos);
+  EXPECT_EQ(Json::parse(shown)["data"]["id"], "abc");
+}
+
 TEST(ShownEvents, NoSecretOfAWebhook) {
   const std::string shown = write_event(
       record_with("webhook.put", R"({"summary":"s","severity":"info","data":{"url":"u","secret":"tell-stranger"}})"));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/collective_tables.h"
+#include "tests/support/published_collectives.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -85,6 +86,47 @@ TEST(Calibration, OfMeasuredTablesPredictsOnesItHasNotSeen) {
     for (std::size_t i = 0; i < table->rows.size(); ++i) (i % 2 == 0 ? even : odd).push_back(table->rows[i]);
   }
   EXPECT_LT(fit_error(even, fit_constants(odd)).geometric_mean, 0.12);
+}
+
+// Tables that no generation was fitted to: each row within 25%, and 9 of 10 rows of any table inside the interval.
+TEST(Calibration, PredictsPublishedTables) {
+  std::size_t rows = 0, inside = 0;
+  for (const auto& table : testing::published_tables()) {
+    const CollectiveConstants& constants = find_generation(table.generation)->constants;
+    for (const MeasuredTime& row : table.rows) {
+      const double ratio = all_reduce_us(row.setting, constants, row.bytes) / row.us;
+      EXPECT_GT(ratio, 0.75) << table.of << " (" << table.where << "), " << row.bytes << " bytes";
+      EXPECT_LT(ratio, 1.25) << table.of << " (" << table.where << "), " << row.bytes << " bytes";
+      ++rows;
+      inside += ratio <= kIntervalFactor && ratio >= 1 / kIntervalFactor ? 1 : 0;
+    }
+  }
+  EXPECT_GE(inside, rows - rows / 10) << inside << " of " << rows;
+  for (const auto& table : testing::read_collective_tables(RAILWEAVE_SHARED_DATA)) {
+    const CollectiveConstants& constants = generation_by_nvlink(table.setting.nvlink_mbps).constants;
+    for (const MeasuredTime& row : table.rows) {
+      const double ratio = all_reduce_us(row.setting, constants, row.bytes) / row.us;
+      ++rows;
+      inside += ratio <= kIntervalFactor && ratio >= 1 / kIntervalFactor ? 1 : 0;
+    }
+  }
+  EXPECT_GE(static_cast<double>(inside), 0.9 * static_cast<double>(rows)) << inside << " of " << rows;
+}
+
+// What a domain takes of double binary trees, by the number of domains; rings where they would span racks.
+TEST(Calibration, NamesTheAlgorithm) {
+  const CollectiveConstants& hopper = find_generation("H100")->constants;
+  EXPECT_EQ(all_reduce_algorithm(hopper, true, 8, 1), AssumedAlgorithm::nvls);
+  EXPECT_EQ(all_reduce_algorithm(hopper, true, 2, 1), AssumedAlgorithm::ring);
+  EXPECT_EQ(all_reduce_algorithm(hopper, true, 1024, 128), AssumedAlgorithm::nvls_tree);
+  EXPECT_EQ(all_reduce_algorithm(hopper, false, 16, 2), AssumedAlgorithm::ring);
+  const CollectiveConstants& blackwell = find_generation("GB200")->constants;
+  EXPECT_EQ(all_reduce_algorithm(blackwell, true, 144, 2), AssumedAlgorithm::nvls_tree);
+  EXPECT_EQ(all_reduce_algorithm(blackwell, true, 216, 3), AssumedAlgorithm::ring);
+  EXPECT_EQ(network_passes(true, 16, 2), 1);
+  EXPECT_EQ(network_passes(true, 24, 3), 1.5);
+  EXPECT_EQ(network_passes(true, 64, 8), 2);
+  EXPECT_EQ(network_passes(true, 8, 1), 0);
 }
 
 TEST(Calibration, FindsTheGenerationByItsNvlink) {

@@ -16,23 +16,10 @@ namespace {
 
 using fabric::GpuId;
 using testing::RoutedFabric;
+using testing::tree;
 
 constexpr double kBytes = 1e9;
 constexpr double kNicMbps = 400'000;
-
-const RoutedFabric& tree() {
-  static const RoutedFabric fabric("fat-tree", {{"hosts", "64"},
-                                                {"gpus-per-host", "4"},
-                                                {"nics-per-host", "4"},
-                                                {"nvlink-domain", "4"},
-                                                {"radix", "32"},
-                                                {"hosts-per-leaf", "4"},
-                                                {"down-ports", "16"},
-                                                {"uplinks", "8"},
-                                                {"tiers", "3"},
-                                                {"leaves-per-pod", "4"}});
-  return fabric;
-}
 
 GpuGeneration ideal(bool nvls = false) {
   return {.name = "ideal",

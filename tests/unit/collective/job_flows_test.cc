@@ -12,21 +12,7 @@ namespace railweave::scheduler {
 namespace {
 
 using fabric::GpuId;
-using testing::RoutedFabric;
-
-const RoutedFabric& tree() {
-  static const RoutedFabric fabric("fat-tree", {{"hosts", "64"},
-                                                {"gpus-per-host", "4"},
-                                                {"nics-per-host", "4"},
-                                                {"nvlink-domain", "4"},
-                                                {"radix", "32"},
-                                                {"hosts-per-leaf", "4"},
-                                                {"down-ports", "16"},
-                                                {"uplinks", "8"},
-                                                {"tiers", "3"},
-                                                {"leaves-per-pod", "4"}});
-  return fabric;
-}
+using testing::tree;
 
 GpuGeneration ideal() {
   return {.name = "ideal",

@@ -14,6 +14,7 @@ namespace {
 
 using fabric::GpuId;
 using testing::RoutedFabric;
+using testing::tree;
 
 constexpr double kBytes = 1e9;
 
@@ -35,21 +36,6 @@ const RoutedFabric& rails() {
                                                       {"leaves-per-pod", "16"}});
   return fabric;
 }
-// 64 hosts of 4 GPUs, all adapters of a host on one leaf, three tiers, oversubscribed.
-const RoutedFabric& tree() {
-  static const RoutedFabric fabric("fat-tree", {{"hosts", "64"},
-                                                {"gpus-per-host", "4"},
-                                                {"nics-per-host", "4"},
-                                                {"nvlink-domain", "4"},
-                                                {"radix", "32"},
-                                                {"hosts-per-leaf", "4"},
-                                                {"down-ports", "16"},
-                                                {"uplinks", "8"},
-                                                {"tiers", "3"},
-                                                {"leaves-per-pod", "4"}});
-  return fabric;
-}
-
 struct Flow {
   GpuId from, to;
   double bytes;

@@ -56,4 +56,19 @@ struct RoutedFabric {
   std::vector<double> bundle_capacity;
 };
 
+// 64 hosts of 4 GPUs, all adapters of a host on one leaf, three tiers, oversubscribed.
+inline const RoutedFabric& tree() {
+  static const RoutedFabric fabric("fat-tree", {{"hosts", "64"},
+                                                {"gpus-per-host", "4"},
+                                                {"nics-per-host", "4"},
+                                                {"nvlink-domain", "4"},
+                                                {"radix", "32"},
+                                                {"hosts-per-leaf", "4"},
+                                                {"down-ports", "16"},
+                                                {"uplinks", "8"},
+                                                {"tiers", "3"},
+                                                {"leaves-per-pod", "4"}});
+  return fabric;
+}
+
 }  // namespace railweave::scheduler::testing

@@ -78,7 +78,8 @@ TEST_F(Console, ServesFilesWithTheirTypes) {
 
 TEST_F(Console, AnswersViewsWithTheIndex) {
   for (const char* view : {"/console/fabric", "/console/jobs/job-000001?tab=ranks",
-                           "/console/links/0c42a10300280050%2F1--0c42a10300280060%2F3", "/console/nodes/a.b.c"}) {
+                           "/console/links/0c42a10300280050%2F1--0c42a10300280060%2F3", "/console/nodes/a.b.c",
+                           "/console/", "/console/jobs/"}) {
     const auto answer = get(view);
     EXPECT_EQ(answer.status, 200) << view;
     EXPECT_EQ(answer.body, kIndex) << view;

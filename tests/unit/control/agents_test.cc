@@ -60,10 +60,10 @@ class Reporter {
     return agents.report(cluster_.state, host_named(cluster_, node), report, wanted, now_ms);
   }
   void apply(unsigned node) { EXPECT_TRUE(send(node, read_back(node))) << node; }
-  ClassGrade grade(JobId job) {
+  ClassGrade grade(JobId job, bool is_filtered = true) {
     EXPECT_TRUE(book_.bring_to(cluster_.state));
     agents.versions.bring_to(cluster_.state);
-    return ClassGrades(cluster_.state, book_, agents, now_ms).of(*cluster_.state.jobs.find(job));
+    return ClassGrades(cluster_.state, book_, agents, now_ms).of(*cluster_.state.jobs.find(job), is_filtered);
   }
 
   NodeAgents agents;
@@ -88,9 +88,9 @@ TEST(Agents, BudgetsAreTheGuaranteeAndOfAPatternItsFlows) {
   EXPECT_TRUE(hose[0].flows.empty());
   EXPECT_TRUE(agent.budgets(2).empty());
 
+  cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
   contract.promise = fabric::TrafficPromise::pattern;
   cluster.contract(contract);
-  cluster.must(EndJob{cluster.last_job, JobState::completed, {}, {}});
   cluster.must(job_on("t", {0, 1, 4, 5}));
   std::map<std::pair<fabric::PortId, fabric::PortId>, std::int64_t> sent, received;
   for (const unsigned node : {0U, 1U, 4U, 5U}) {
@@ -158,7 +158,7 @@ TEST(Agents, ReportsAreFencedAndExpire) {
   ++other_term.term;
   EXPECT_EQ(agent.send(4, other_term).error().code, "agents.oldTerm");
   EXPECT_TRUE(agent.grade(job).in_force) << "what is refused changes nothing";
-  cluster.contract(by_agents("t", 5));
+  cluster.must(PutContract{by_agents("t", 5), {}, true});
   EXPECT_FALSE(agent.grade(job).in_force) << "the present version is another";
   EXPECT_EQ(agent.send(4, early).error().code, "agents.oldVersion");
   BudgetReport stale = agent.read_back(4);
@@ -199,6 +199,32 @@ TEST(Agents, ANeighbourInItsClassIsLimitedTooOrNothingIsIsolated) {
   agent.apply(1);
   agent.apply(5);
   EXPECT_TRUE(agent.grade(job).in_force);
+}
+
+// A host without a job sends in any class where switches do not drop that: nothing is isolated unless its agent keeps it out.
+TEST(Agents, HostsWithoutAJobKeepOutOfTheClassOrNothingIsIsolated) {
+  Cluster cluster(leaves_and_spines(2, 4, 1, 2));
+  cluster.contract(by_agents("t", 10));
+  cluster.must(job_on("t", {0, 4}));
+  const JobId job = cluster.last_job;
+  Reporter agent(cluster);
+  agent.apply(0);
+  agent.apply(4);
+  EXPECT_TRUE(agent.grade(job, true).in_force);
+  const ClassGrade open = agent.grade(job, false);
+  EXPECT_FALSE(open.in_force);
+  EXPECT_EQ(open.strangers, 6U);
+  EXPECT_EQ(open.lacking, 6U);
+  EXPECT_EQ(open.lacks, (std::vector<std::string>{"node-1", "node-2", "node-3", "node-5", "node-6", "node-7"}));
+  for (const unsigned node : {1, 2, 3, 5, 6}) agent.apply(node);
+  EXPECT_EQ(agent.grade(job, false).lacks, std::vector<std::string>{"node-7"});
+  agent.apply(7);
+  EXPECT_TRUE(agent.grade(job, false).in_force);
+  agent.now_ms += NodeAgents::kExpires_ms + 1;
+  agent.apply(0);
+  agent.apply(4);
+  EXPECT_FALSE(agent.grade(job, false).in_force) << "their reports were not renewed";
+  EXPECT_TRUE(agent.grade(job, true).in_force);
 }
 
 // Whoever sends to whom inside the budgets, no link carries more than what admission reserved there, over the tables' own paths.

@@ -299,7 +299,13 @@ TEST(TrafficOfJobs, GivenInJsonChangesThePrediction) {
   // Twice the micro-batches before gradients are exchanged: as many exchanges, for twice the tokens.
   const auto accumulated = predicted(R"(,"globalBatchSize":128)");
   EXPECT_EQ(accumulated.by_group_us[kData], us);
-  EXPECT_GT(*accumulated.step_us, 1.5 * *usual.step_us);
+  // So the step is longer by the micro-batches alone, each of which takes as long as any other; the first ones hide more of the exchange.
+  const double third_us = *predicted(R"(,"globalBatchSize":256)").step_us;
+  const double each_us = (third_us - *accumulated.step_us) / 2;  // for 64 more
+  EXPECT_NEAR(*predicted(R"(,"globalBatchSize":512)").step_us - third_us, 4 * each_us, 0.001 * each_us);
+  EXPECT_GT(*accumulated.step_us, 2 * each_us);
+  EXPECT_LE(*accumulated.step_us - *usual.step_us, each_us);
+  EXPECT_GE(*usual.step_us, each_us) << "nothing but the exchange came beside it";
 
   for (const char* refused :
        {R"({"gpus":8,"traffic":{"pipeline":{"bytesPerStep":1,"exchange":"inNetwork"}}})",

@@ -207,29 +207,121 @@ TEST_F(ControlTest, AnIdempotencyKeyIsKnownForADayWhenItsJobIsNotKept) {
   EXPECT_FALSE(new_job->replayed);
 }
 
-TEST(IdempotencyTable, IsBoundedAndForgetsWhatIsOver) {
-  IdempotencyTable keys;
-  std::vector<std::string> kept;
-  std::size_t refused = 0;
-  for (std::size_t i = 0; kept.size() + refused < 600; ++i) {
-    const std::string key = std::to_string(i);
-    if (std::hash<std::string_view>{}(key) % 1024 != 7) continue;  // one shard: all of them would take a while
-    if (keys.has_room(key, 1)) {
-      kept.push_back(key);
-      keys.put(key, {JobId(i + 1), 1, ""});
-      keys.drop_job(key, 1);
-    } else {
-      ++refused;
+TEST_F(ControlTest, AnIdempotencyKeyIsItsOwnersAlsoAfterARestart) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  for (const char* tenant : {"a", "z"}) must(PutTenant{{.name = tenant, .description = {}, .max_gpus = {}}, {}});
+  const auto of = [](const std::string& tenant, const std::string& owner) {
+    SubmitJob command = submit_job(tenant, 1, 1, "key");
+    command.request_digest = "same";
+    command.key_owner = owner;
+    command.by_member = true;
+    return command;
+  };
+  const std::vector<SubmitJob> owners{of("a", "a/bot"), of("z", "z/bot"), of("a", "a/other")};
+  std::vector<JobId> made;
+  for (const SubmitJob& command : owners) {
+    const auto job = ask(command);
+    ASSERT_TRUE(job);
+    EXPECT_FALSE(job->replayed);
+    EXPECT_EQ(loop_->state()->jobs.find(job->job)->spec.tenant, command.spec.tenant);
+    made.push_back(job->job);
+  }
+  for (const bool restarted : {false, true}) {
+    if (restarted) {
+      stop();
+      start();
+    }
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+      const auto again = ask(owners[i]);
+      ASSERT_TRUE(again);
+      EXPECT_TRUE(again->replayed);
+      EXPECT_EQ(again->job, made[i]);
     }
   }
-  ASSERT_EQ(kept.size(), IdempotencyTable::kMaxInShard);
-  for (const auto& key : kept) EXPECT_NE(keys.find(key, IdempotencyTable::kKept_us), nullptr);
-  const std::int64_t later_us = 1 + IdempotencyTable::kKept_us;
-  for (const auto& key : kept) EXPECT_EQ(keys.find(key, later_us), nullptr);
-  ASSERT_TRUE(keys.has_room(kept.front(), later_us));
-  keys.put(kept.front(), {JobId(1), later_us, ""});
-  EXPECT_NE(keys.find(kept.front(), later_us), nullptr);
-  EXPECT_TRUE(keys.has_room(kept.back(), 1)) << "what was over is gone";
+}
+
+// As journals have them that were written before keys had owners.
+TEST_F(ControlTest, AKeyWithoutAnOwnerIsOfTheTenantWhoseJobItMade) {
+  start();
+  must(accept(star_of_hosts(2, 8)));
+  for (const char* tenant : {"a", "z"}) must(PutTenant{{.name = tenant, .description = {}, .max_gpus = {}}, {}});
+  SubmitJob command = submit_job("a", 1, 1, "key");
+  const auto before = ask(command);
+  ASSERT_TRUE(before);
+  command.key_owner = "a/bot";
+  command.by_member = true;
+  const auto repeated = ask(command);
+  ASSERT_TRUE(repeated);
+  EXPECT_EQ(repeated->job, before->job);
+  command.key_owner = "z/bot";
+  command.spec.tenant = "z";
+  const auto other = ask(command);
+  ASSERT_TRUE(other);
+  EXPECT_NE(other->job, before->job);
+}
+
+// Many of one tenant's members: another's, an operator's and what the service does itself are taken all the same.
+TEST_F(ControlTest, ATenantsChangesLeaveRoomForOthers) {
+  ControlOptions options;
+  options.queue_limit = 16;
+  open(std::move(options));  // nothing is decided yet
+  std::atomic<int> answers = 0;
+  const auto send = [&](const std::string& tenant) {
+    Command command{"tester", PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}}};
+    command.origin.tenant = tenant;
+    return loop_->submit(std::move(command), [&](const CommandResult&) { ++answers; });
+  };
+  int greedy = 0;
+  while (send("greedy")) ++greedy;
+  EXPECT_EQ(greedy, 7);
+  EXPECT_TRUE(send("other"));
+  int operators = 0;
+  while (send("")) ++operators;
+  EXPECT_EQ(greedy + 1 + operators, 16);
+  loop_->start();
+  while (answers < 16) std::this_thread::yield();
+  EXPECT_TRUE(send("greedy"));
+  while (answers < 17) std::this_thread::yield();
+}
+
+// Keys of one shard, the first of which is 0: all shards would take a while.
+std::vector<std::string> keys_of_a_shard(std::size_t count) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; keys.size() < count; ++i) {
+    std::string key = std::to_string(i);
+    if (IdempotencyTable::shard_of(key) == IdempotencyTable::shard_of("0")) keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+TEST(IdempotencyTable, IsBoundedForEachTenantAndForgetsWhatIsOver) {
+  for (const auto& [owner, most] :
+       {std::pair{"a/bot", IdempotencyTable::kMaxOfTenant}, std::pair{"/admin", IdempotencyTable::kMaxOfNoTenant},
+        std::pair{"", IdempotencyTable::kMaxOfNoTenant}}) {
+    SCOPED_TRACE(owner);
+    IdempotencyTable keys;
+    const auto names = keys_of_a_shard(most + 1);
+    for (std::size_t i = 0; i < most; ++i) {
+      const OwnedKey key{owner, names[i]};
+      ASSERT_TRUE(keys.has_room(key, 1));
+      keys.put(key, {JobId(i + 1), 1, ""});
+      keys.drop_job(key, 1);
+    }
+    const OwnedKey first{owner, names.front()}, next{owner, names.back()};
+    EXPECT_FALSE(keys.has_room(next, 1));
+    EXPECT_TRUE(keys.has_room({"z/bot", names.back()}, 1)) << "another tenant has room of its own";
+    EXPECT_EQ(keys.find({"z/bot", names.front()}, 1), nullptr);
+    for (std::size_t i = 0; i < most; ++i) {
+      EXPECT_NE(keys.find({owner, names[i]}, IdempotencyTable::kKept_us), nullptr);
+      EXPECT_EQ(keys.find({owner, names[i]}, IdempotencyTable::kKept_us + 1), nullptr);
+    }
+    const std::int64_t later_us = 1 + IdempotencyTable::kKept_us;
+    ASSERT_TRUE(keys.has_room(first, later_us));
+    keys.put(first, {JobId(1), later_us, ""});
+    EXPECT_NE(keys.find(first, later_us), nullptr);
+    EXPECT_TRUE(keys.has_room(next, 1)) << "what was over is gone";
+  }
 }
 
 TEST_F(ControlTest, ANewTopologyKeepsJobsByNodeNameAndIsRefusedIfItLosesThem) {

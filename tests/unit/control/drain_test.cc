@@ -53,6 +53,31 @@ TEST_F(DrainTest, EmptyNodeIsDrainedAtOnceAndGetsNoJobs) {
   EXPECT_EQ(placed->state->jobs.find(placed->job)->nodes, std::vector<std::string>{"node-1"});
 }
 
+TEST_F(DrainTest, NodesBehindADrainedSwitchAreCutOffUntilItIsBack) {
+  start_with_hosts(2);
+  const std::string name(topology_->name(topology_->switches()[0]));
+  ASSERT_TRUE(drain(DrainKind::network_switch, name, true, {"it cuts off node-0 and node-1"}));
+  for (const bool again : {false, true}) {
+    if (again) restart();
+    for (const auto host : topology_->hosts()) {
+      const auto& allocation = loop_->state()->allocations[host.index()];
+      EXPECT_TRUE(allocation.unavailable && allocation.cut_off && !allocation.short_of_link);
+    }
+    const auto& alarms = *loop_->state()->alarms;
+    ASSERT_EQ(alarms.size(), 1U);
+    EXPECT_EQ(alarms.begin()->second.kind, "hosts.cutOff");
+    EXPECT_EQ(alarms.begin()->second.severity, AlarmSeverity::critical);
+    EXPECT_NE(alarms.begin()->second.text.whole_text().find("2 hosts are cut off"), std::string::npos);
+    EXPECT_FALSE(ask(submit_job("research", 8, 1)));
+  }
+  // Who is drained as well expects nothing.
+  ASSERT_TRUE(drain(DrainKind::node, "node-0"));
+  EXPECT_NE(loop_->state()->alarms->begin()->second.text.whole_text().find("1 host is cut off"), std::string::npos);
+  ASSERT_TRUE(ask(ClearDrain{*resolve(*topology_, DrainKind::network_switch, name), ""}));
+  EXPECT_TRUE(loop_->state()->alarms->empty());
+  EXPECT_TRUE(ask(submit_job("research", 8, 1)));
+}
+
 TEST_F(DrainTest, NodeIsDrainedWhenItsLastJobEnds) {
   start_with_hosts(1);
   const auto one = ask(submit_job("research", 4, 1));
@@ -163,7 +188,7 @@ TEST_F(DrainTest, ModesAndAlarmsSurviveSnapshots) {
   EXPECT_EQ(read->mode("compute"), SubnetMode::direct);
   EXPECT_EQ(read->view.state(read->topology().find_link(link_of(0))), fabric::LinkState::degraded);
   ASSERT_EQ(read->alarms->size(), 1U);
-  EXPECT_EQ(read->alarms->begin()->second.text, "does not answer");
+  EXPECT_EQ(read->alarms->begin()->second.text.whole_text(), "does not answer");
   EXPECT_EQ(read->alarms->begin()->second.jobs, alarm.jobs);
   restart();
   ASSERT_EQ(loop_->state()->alarms->size(), 1U);
@@ -202,6 +227,41 @@ TEST_F(DrainTest, AnAcknowledgementStandsUntilTheAlarmGetsWorseOrIsOver) {
   ASSERT_TRUE(ask(ReportAlarms{{}, {alarm.id()}}));
   ASSERT_TRUE(ask(ReportAlarms{{alarm}, {}}));
   EXPECT_FALSE(present().acknowledged()) << "over, and raised again";
+}
+
+// The fixture's clock is in microseconds from its start: nearly nothing of a minute passes by itself.
+TEST_F(DrainTest, AMuteOutlivesItsAlarmUntilItsTimeIsOverOrTheAlarmGetsWorse) {
+  start_with_hosts(1);
+  Alarm alarm{.kind = "link.symbolErrors",
+              .subject_kind = "port",
+              .subject_id = "a/1",
+              .severity = AlarmSeverity::warning,
+              .text = "more than 10 an hour"};
+  const auto mute = [&] { return loop_->state()->mute(alarm.id()); };
+  EXPECT_FALSE(ask(MuteAlarm{alarm.id(), AlarmMute::kShortest_us, ""})) << "there is none";
+  must(ReportAlarms{{alarm}, {}});
+  const auto seq = loop_->state()->seq;
+  must(MuteAlarm{alarm.id(), 0, ""});
+  EXPECT_EQ(loop_->state()->seq, seq) << "not muted: no event";
+  must(MuteAlarm{alarm.id(), AlarmMute::kShortest_us, "INC-42"});
+  ASSERT_NE(mute(), nullptr);
+  EXPECT_EQ(mute()->by, "tester");
+  EXPECT_EQ(mute()->note, "INC-42");
+  restart();
+  ASSERT_NE(mute(), nullptr);
+  must(ReportAlarms{{}, {alarm.id()}});
+  must(ReportAlarms{{alarm}, {}});
+  ASSERT_NE(mute(), nullptr) << "it comes and goes";
+  clock_us_ += AlarmMute::kShortest_us;
+  must(PutTenant{{.name = "other"}, {}});
+  EXPECT_EQ(mute(), nullptr) << "its time is over";
+  must(MuteAlarm{alarm.id(), AlarmMute::kLongest_us, ""});
+  must(MuteAlarm{alarm.id(), 0, "done"});
+  EXPECT_EQ(mute(), nullptr);
+  must(MuteAlarm{alarm.id(), AlarmMute::kLongest_us, ""});
+  alarm.severity = AlarmSeverity::critical;
+  must(ReportAlarms{{alarm}, {}});
+  EXPECT_EQ(mute(), nullptr) << "worse";
 }
 
 }  // namespace

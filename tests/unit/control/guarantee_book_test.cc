@@ -86,6 +86,10 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
         auto policy = cluster.state.queue_rules->policy;
         policy.classes = {{"high", static_cast<std::int32_t>(pick(3)) - 1, false, false}};
         cluster.must(PutQueueRules{policy, {}});
+        for (const char* tenant : {"t", "u"}) {  // both classes are allowed
+          const char* highest = policy.classes.front().value > 0 ? "high" : "normal";
+          cluster.must(PutTenant{{.name = tenant, .max_priority = highest}, {}});
+        }
         break;
       }
       case 9: {
@@ -107,7 +111,7 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
       default: {
         auto changed = cluster.state.contracts->at(pick(2) == 0 ? "t" : "u").terms;
         changed.guaranteed = RateMbps(static_cast<std::int64_t>(5'000 + pick(20) * 1'000));
-        (void)cluster.ask(PutContract{changed, {}});
+        (void)cluster.ask(PutContract{changed, {}, true});
       }
     }
     auto& book = cluster.placers.guarantees();

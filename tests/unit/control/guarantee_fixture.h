@@ -1,6 +1,7 @@
 // A small fabric of leaves and spines, and commands about guarantees, decided and applied without a store.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,8 +69,11 @@ class Cluster {
     ASSERT_TRUE(done) << done.error().error.text();
   }
   void contract(scheduler::Contract terms) {
-    if (!state.tenants->contains(terms.tenant))
-      must(PutTenant{{.name = terms.tenant, .description = {}, .max_gpus = {}}, {}});
+    if (!state.tenants->contains(terms.tenant)) {
+      const auto highest =
+          std::ranges::max_element(state.queue_rules->policy.classes, {}, &scheduler::PriorityClass::value);
+      must(PutTenant{{.name = terms.tenant, .max_priority = highest->name}, {}});
+    }
     must(PutContract{std::move(terms), {}});
   }
   // Classes so that `lanes` are left of the 15 that ports have where none has reported its own.

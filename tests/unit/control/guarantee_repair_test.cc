@@ -90,7 +90,7 @@ TEST(GuaranteeRepair, RaisesAnAlarmUntilItHoldsAgain) {
   EXPECT_GT(cluster.guarantee(apart.job).at_risk_total_us, 5'000'000);
   EXPECT_GT(raised, 0);
   std::string told;
-  for (const auto& line : cluster.state.jobs.find(apart.job)->history) told += line.reason + "\n";
+  for (const auto& line : cluster.state.jobs.find(apart.job)->history) told += line.reason.whole_text() + "\n";
   EXPECT_NE(told.find("guarantee at risk: "), std::string::npos) << told;
   EXPECT_NE(told.find("guarantee holds again, after 5 s"), std::string::npos) << told;
 
@@ -111,7 +111,8 @@ TEST(GuaranteeRepair, MovesToNodesWhereItHoldsIfTheTenantsPolicyIsApply) {
   for (int host = 0; host < 4; ++host) {
     EXPECT_FALSE(runs_on(cluster, apart.job, "node-" + std::to_string(apart.leaf * 4 + host)));
   }
-  EXPECT_NE(cluster.state.jobs.find(apart.job)->history.back().reason.find("holds again"), std::string::npos);
+  EXPECT_NE(cluster.state.jobs.find(apart.job)->history.back().reason.whole_text().find("holds again"),
+            std::string::npos);
 }
 
 TEST(GuaranteeRepair, ProposesOtherwiseAndMovesOnRequest) {
@@ -125,8 +126,8 @@ TEST(GuaranteeRepair, ProposesOtherwiseAndMovesOnRequest) {
   settle(cluster);
   ASSERT_TRUE(cluster.guarantee(apart.job).at_risk());
   ASSERT_NE(alarm_of(cluster, apart.job), nullptr);
-  EXPECT_NE(alarm_of(cluster, apart.job)->text.find("--guarantee moves"), std::string::npos)
-      << alarm_of(cluster, apart.job)->text;
+  EXPECT_NE(alarm_of(cluster, apart.job)->text.whole_text().find("--guarantee moves"), std::string::npos)
+      << alarm_of(cluster, apart.job)->text.whole_text();
   settle(cluster);  // reported once
   const auto drains = cluster.state.drains->size();
   cluster.must(wanted);
@@ -143,7 +144,7 @@ TEST(GuaranteeRepair, ReportsWhenNoNodesWouldHoldIt) {
   cluster.must(Cluster::report(cluster.cable("leaf-0", "spine-0"), LinkState::down));
   settle(cluster);
   ASSERT_NE(alarm_of(cluster, cluster.last_job), nullptr);
-  EXPECT_NE(alarm_of(cluster, cluster.last_job)->text.find("no other nodes"), std::string::npos);
+  EXPECT_NE(alarm_of(cluster, cluster.last_job)->text.whole_text().find("no other nodes"), std::string::npos);
 }
 
 TEST(GuaranteeRepair, LapsesByTheClassesOfTheQueue) {
@@ -400,9 +401,10 @@ TEST(GuaranteeRepair, AHostWithoutCablesIsDamageFromAnyCause) {
   };
   import({3}, "without the cable of node-3");
   EXPECT_TRUE(cluster.guarantee(job).at_risk());
-  EXPECT_NE(cluster.guarantee(job).reason.find("node-3"), std::string::npos) << cluster.guarantee(job).reason;
+  EXPECT_NE(cluster.guarantee(job).reason.whole_text().find("node-3"), std::string::npos)
+      << cluster.guarantee(job).reason.whole_text();
   ASSERT_NE(alarm_of(cluster, job), nullptr);
-  EXPECT_NE(cluster.state.jobs.find(job)->damage.find("node-3"), std::string::npos);
+  EXPECT_NE(cluster.state.jobs.find(job)->damage.whole_text().find("node-3"), std::string::npos);
   const auto host = cluster.state.topology().find_host("node-3");
   EXPECT_TRUE(cluster.state.allocations[host.index()].unavailable);
   EXPECT_TRUE(cluster.state.allocations[host.index()].short_of_link);
@@ -419,8 +421,8 @@ TEST(GuaranteeRepair, AHostWithoutCablesIsDamageFromAnyCause) {
   }
   settle(cluster);
   EXPECT_TRUE(cluster.guarantee(job).at_risk());
-  EXPECT_NE(cluster.state.jobs.find(job)->damage.find("4 GPUs on "), std::string::npos)
-      << cluster.state.jobs.find(job)->damage;
+  EXPECT_NE(cluster.state.jobs.find(job)->damage.whole_text().find("4 GPUs on "), std::string::npos)
+      << cluster.state.jobs.find(job)->damage.whole_text();
 }
 
 }  // namespace

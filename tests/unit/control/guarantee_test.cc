@@ -133,7 +133,7 @@ TEST(Guarantee, RequestsAreLimitedByTheContract) {
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.overContract");
   job.spec.bandwidth = scheduler::BandwidthTerms{.qos_class = "storage"};
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.classNotAllowed");
-  cluster.must(PutTenant{{.name = "free", .description = {}, .max_gpus = {}}, {}});
+  cluster.must(PutTenant{{.name = "free", .description = {}, .max_gpus = {}, .max_priority = "high"}, {}});
   job.spec.tenant = "free";
   job.spec.bandwidth = scheduler::BandwidthTerms{.guaranteed = RateMbps(1'000)};
   EXPECT_EQ(cluster.ask(job).error().error.code, "admission.noContract");
@@ -265,15 +265,18 @@ TEST(Guarantee, StartsOfOneCycleCountWhatWasGrantedBefore) {
   cluster.must(Cluster::job("t", 8));
   const JobId present = cluster.last_job;
   const auto job = cluster.state.jobs.find(present);
-  GuaranteeGate gate(cluster.state, cluster.placers.guarantees(), cluster.placers.reach(cluster.state));
+  SearchedJobs searched;
+  GuaranteeGate gate(cluster.state, cluster.placers.guarantees(), cluster.placers.reach(cluster.state), searched);
+  auto& placer = cluster.placers.at(cluster.state);
   const scheduler::QueueJobId gone = present.number();
   const auto waiting = [&](scheduler::QueueJobId id) { return scheduler::QueuedJob{id, &job->spec}; };
-  EXPECT_EQ(gate.start(waiting(2), job->placement, {}), "");
-  EXPECT_EQ(gate.granted(2)->rate, RateMbps(30'000));
-  const std::string full = gate.start(waiting(3), job->placement, {});
+  auto place = job->placement;
+  EXPECT_EQ(gate.start(waiting(2), place, {}, placer), "");
+  EXPECT_EQ(gate.granted(2)->guarantee->rate, RateMbps(30'000));
+  const std::string full = gate.start(waiting(3), place, {}, placer).whole_text();
   EXPECT_NE(full.find("job-000002"), std::string::npos) << full;
   EXPECT_FALSE(gate.granted(3));
-  EXPECT_EQ(gate.start(waiting(3), job->placement, std::span(&gone, 1)), "") << "in place of the present one";
+  EXPECT_EQ(gate.start(waiting(3), place, std::span(&gone, 1), placer), "") << "in place of the present one";
   EXPECT_EQ(cluster.placers.guarantees().ledger().reservations().size(), 1U) << "the book itself knows of none";
 }
 
@@ -292,7 +295,13 @@ TEST(Contracts, AmendRunningJobsOrAreRefusedBecauseOfThem) {
   EXPECT_EQ(refused.error().links.front().wanted_by, to_string(second));
   EXPECT_EQ(cluster.guarantee(first).rate, RateMbps(30'000));
 
-  const auto lower = cluster.ask(PutContract{terms(20), {}});
+  const auto unsaid = cluster.ask(PutContract{terms(20), {}});
+  ASSERT_FALSE(unsaid);
+  EXPECT_EQ(unsaid.error().error.code, "contracts.weakensGuarantees");
+  EXPECT_NE(unsaid.error().error.message.find(to_string(first) + " (30 Gb/s -> 20 Gb/s)"), std::string::npos)
+      << unsaid.error().error.message;
+  EXPECT_EQ(cluster.guarantee(first).rate, RateMbps(30'000));
+  const auto lower = cluster.ask(PutContract{terms(20), {}, true});
   ASSERT_TRUE(lower);
   ASSERT_EQ(lower->size(), 3U);
   EXPECT_EQ(heading((*lower)[1]).type, "guarantee.amended");
@@ -301,7 +310,12 @@ TEST(Contracts, AmendRunningJobsOrAreRefusedBecauseOfThem) {
 
   EXPECT_EQ(cluster.ask(RemoveContract{"t", {}}).error().error.code, "contracts.inUse");
   EXPECT_EQ(cluster.ask(RemoveTenant{"t", {}}).error().error.code, "tenants.holdsGpus");
-  cluster.must(PutContract{terms(0), {}});
+  const auto dropped = cluster.ask(PutContract{terms(0), {}});
+  ASSERT_FALSE(dropped);
+  EXPECT_EQ(dropped.error().error.code, "contracts.weakensGuarantees");
+  EXPECT_NE(dropped.error().error.message.find(to_string(second) + " (20 Gb/s -> none)"), std::string::npos)
+      << dropped.error().error.message;
+  cluster.must(PutContract{terms(0), {}, true});
   EXPECT_FALSE(cluster.state.jobs.find(first)->guarantee);
   EXPECT_TRUE(cluster.state.guaranteed->empty());
   // Without a guarantee they still are in the tenant's partition.
@@ -347,7 +361,7 @@ TEST_F(StoredGuaranteeTest, IsTheSameAfterARestartFromJournalOrSnapshot) {
     start({.snapshot_every = snapshot_every});
     if (loop_->state()->accepted.digest.empty()) {
       must(accept(leaves_and_spines(2, 4, 2, 2)));
-      must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}}, {}});
+      must(PutTenant{{.name = "t", .description = {}, .max_gpus = {}, .max_priority = "high"}, {}});
       auto contract = terms(30, true);
       contract.most = RateMbps(50'000);
       contract.max_nvlink_domains = 7;

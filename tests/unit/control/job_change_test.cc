@@ -14,7 +14,7 @@ class JobChangeTest : public ControlTest {
   void start_with_hosts(unsigned hosts) {
     start();
     must(accept(star_of_hosts(hosts, 8)));
-    for (const char* tenant : {"research", "guests"}) must(PutTenant{{.name = tenant}, {}});
+    for (const char* tenant : {"research", "guests"}) must(PutTenant{{.name = tenant, .max_priority = "high"}, {}});
   }
   static SubmitJob command(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal") {
     SubmitJob command = submit_job(tenant, 1, gpus);
@@ -30,6 +30,10 @@ class JobChangeTest : public ControlTest {
   }
   std::string refused(ChangeJob change) {
     const auto result = ask(std::move(change));
+    return result ? "" : result.error().error.code;
+  }
+  std::string refused_submission(SubmitJob submission) {
+    const auto result = ask(std::move(submission));
     return result ? "" : result.error().error.code;
   }
   [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
@@ -216,7 +220,7 @@ TEST_F(JobChangeTest, AnAdoptedJobHasExactlyItsGpus) {
 
 TEST_F(JobChangeTest, ADrainedNodeAndAFullTenantAreFindingsOfAnAdoptedJob) {
   start_with_hosts(2);
-  must(PutTenant{{.name = "research", .max_gpus = 4}, {}});
+  must(PutTenant{{.name = "research", .max_gpus = 4, .max_priority = "high"}, {}});
   must(RequestDrain{{DrainKind::node, "node-0"}, "upkeep", true, {}, loop_->state()->view_version});
   SubmitJob adopt = submit_job("research", 1, 8);
   adopt.spec.job.required = fabric::LevelKind::node;
@@ -225,7 +229,7 @@ TEST_F(JobChangeTest, ADrainedNodeAndAFullTenantAreFindingsOfAnAdoptedJob) {
   const auto adopted = ask(adopt);
   ASSERT_TRUE(adopted) << adopted.error().error.text();
   std::string findings;
-  for (const auto& finding : job(adopted->job)->adopted->findings) findings += finding + "\n";
+  for (const auto& finding : job(adopted->job)->adopted->findings) findings += finding.whole_text() + "\n";
   EXPECT_NE(findings.find("node node-0 is drained"), std::string::npos) << findings;
   EXPECT_NE(findings.find("may hold 4 GPUs"), std::string::npos) << findings;
   EXPECT_GE(job(adopted->job)->adopted->findings.size(), 3U) << "and it is not within one node: " << findings;
@@ -261,6 +265,62 @@ TEST_F(JobChangeTest, ABatchIsOneTransactionWithAnAnswerForEach) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(again->items[i].replayed);
   EXPECT_EQ(loop_->state()->jobs.size(), 5U);
   restart();
+}
+
+TEST_F(JobChangeTest, PriorityIsBoundedByTheTenant) {
+  start_with_hosts(2);
+  must(PutTenant{{.name = "guests"}, {}});
+  EXPECT_EQ(refused_submission(command("guests", 8, "high")), "jobs.priorityTooHigh");
+  submit("guests", 16);
+  const JobId waits = submit("guests", 16);
+  EXPECT_EQ(refused({.id = waits, .priority = "high"}), "jobs.priorityTooHigh");
+  EXPECT_EQ(refused({.id = waits, .priority = "unheard"}), "jobs.unknownPriority");
+  must(ChangeJob{.id = waits, .priority = "low"});
+  must(ChangeJob{.id = waits, .priority = "normal"});
+  must(PutTenant{{.name = "guests", .max_priority = "high"}, {}});
+  must(ChangeJob{.id = waits, .priority = "high"});
+  must(PutTenant{{.name = "guests", .max_priority = "low"}, {}});
+  must(ChangeJob{.id = waits, .priority = "high", .expected_duration_s = 60});  // it keeps what it has
+  EXPECT_EQ(refused_submission(command("guests", 8)), "jobs.priorityTooHigh");
+  const auto unknown = ask(PutTenant{{.name = "guests", .max_priority = "unheard"}, {}});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().error.code, "jobs.unknownPriority");
+  EXPECT_EQ(unknown.error().error.location, "/maxPriority");
+  restart();
+}
+
+TEST_F(JobChangeTest, ATenantIsNotTheEarlierOneOfItsName) {
+  start_with_hosts(2);
+  const JobId before = submit("guests", 8);
+  Webhook webhook{.name = "hook", .url = "https://example.org/", .tenant = "guests", .secret = "0123456789abcdef"};
+  must(PutWebhook{.webhook = webhook});
+  must(EndJob{before, JobState::completed, {}, {}});
+  must(RemoveTenant{"guests", {}});
+  EXPECT_TRUE(loop_->state()->webhooks->empty()) << "they would be sent what the next tenant does";
+  EXPECT_FALSE(loop_->state()->used->tenants().contains("guests"));
+  must(PutTenant{{.name = "guests"}, {}});
+  const auto created = loop_->state()->tenants->at("guests");
+  EXPECT_EQ(created.created, loop_->state()->seq);
+  EXPECT_GT(created.first_job, before.number());
+  must(PutTenant{{.name = "guests", .description = "changed"}, {}});
+  EXPECT_EQ(loop_->state()->tenants->at("guests").created, created.created);
+  EXPECT_EQ(loop_->state()->tenants->at("guests").first_job, created.first_job);
+  restart();
+}
+
+TEST_F(JobChangeTest, TimesDoNotGoBackWithTheClock) {
+  start_with_hosts(1);
+  const JobId id = submit("guests", 8);
+  const std::int64_t started_us = job(id)->started_us;
+  clock_us_ -= 7'200'000'000;
+  end(id);
+  EXPECT_GE(job(id)->ended_us, started_us);
+  EXPECT_GE(loop_->state()->time_us, started_us);
+  const auto records = journal_->read({.kinds = {}, .subject_kind = {}, .subject_id = {}});
+  ASSERT_TRUE(records);
+  for (std::size_t i = 1; i < records->size(); ++i) EXPECT_GE((*records)[i].time_us, (*records)[i - 1].time_us) << i;
+  restart();
+  EXPECT_GE(loop_->state()->time_us, started_us);
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ void submit(Site& site, unsigned size, Seen& seen) {
 
 TEST(LanePlacement, NeedsTheFewestLanesOfThePlacementsTried) {
   Seen seen;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Site site(seed, 3 + static_cast<unsigned>(seed % 3), 1 + static_cast<unsigned>(seed % 4));
     for (int step = 0; step < 40; ++step) {

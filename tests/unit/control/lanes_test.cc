@@ -108,7 +108,8 @@ TEST(OwnLanes, FollowTheContract) {
   EXPECT_EQ(heading((*amended)[1]).type, "guarantee.amended");
   auto within = testing::terms(10);
   within.isolation = Isolation::within_class;
-  cluster.must(PutContract{within, {}});
+  EXPECT_EQ(cluster.ask(PutContract{within, {}}).error().error.code, "contracts.weakensGuarantees");
+  cluster.must(PutContract{within, {}, true});
   EXPECT_FALSE(cluster.guarantee(job).lane);
   EXPECT_EQ(cluster.guarantee(job).isolation, Isolation::within_class);
 }
@@ -147,7 +148,8 @@ TEST(OwnLanes, ChangeOnlyByAnEventWhenRoutesLetOwnersMeet) {
     EXPECT_EQ(changed.at_risk(), lanes == 1);
     EXPECT_EQ(changed.lane, lanes == 1 ? 0 : 1);
     if (lanes == 1) {
-      EXPECT_NE(changed.reason.find("no lane of its own is free"), std::string::npos) << changed.reason;
+      EXPECT_NE(changed.reason.whole_text().find("no lane of its own is free"), std::string::npos)
+          << changed.reason.whole_text();
       EXPECT_FALSE(changed.links.empty());
       cluster.must(EndJob{first, JobState::completed, {}, {}});
       EXPECT_FALSE(cluster.guarantee(second).at_risk()) << "the lane is free again";
@@ -155,7 +157,7 @@ TEST(OwnLanes, ChangeOnlyByAnEventWhenRoutesLetOwnersMeet) {
     }
     const auto& history = cluster.state.jobs.find(second)->history;
     EXPECT_TRUE(std::ranges::any_of(
-        history, [](const auto& one) { return one.reason.find("another lane") != std::string::npos; }));
+        history, [](const auto& one) { return one.reason.whole_text().find("another lane") != std::string::npos; }));
     // When the cables are back it stays where it is.
     for (const char* leaf : {"leaf-0", "leaf-1", "leaf-2"}) {
       cluster.must(Cluster::report(cluster.cable(leaf, "spine-0"), LinkState::up));

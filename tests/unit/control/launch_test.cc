@@ -17,7 +17,7 @@ class LaunchTest : public ControlTest {
   void start_with_hosts(unsigned hosts) {
     start();
     must(accept(star_of_hosts(hosts, 8)));
-    must(PutTenant{{.name = "research"}, {}});
+    must(PutTenant{{.name = "research", .max_priority = "high"}, {}});
   }
   JobId submit(std::uint32_t gpus, const std::string& priority = "normal", bool queue = true) {
     SubmitJob command = submit_job("research", 1, gpus);
@@ -39,7 +39,8 @@ class LaunchTest : public ControlTest {
   }
   void pass(std::int64_t us) {
     clock_us_ += us;
-    must(PutTenant{{.name = "clock" + std::to_string(clock_us_.load())}, {}});  // the loop looks at the time
+    must(PutTenant{{.name = "clock" + std::to_string(clock_us_.load()), .max_priority = "high"},
+                   {}});  // the loop looks at the time
   }
   [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
   [[nodiscard]] LaunchPhase phase(JobId id) const { return job(id)->launch->phase; }

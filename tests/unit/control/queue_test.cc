@@ -18,8 +18,8 @@ class QueueTest : public ControlTest {
     start();
     topology_ = star_of_hosts(hosts, 8);
     must(accept(topology_));
-    must(PutTenant{{.name = "research"}, {}});
-    must(PutTenant{{.name = "guests"}, {}});
+    must(PutTenant{{.name = "research", .max_priority = "high"}, {}});
+    must(PutTenant{{.name = "guests", .max_priority = "high"}, {}});
   }
   JobId submit(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal",
                std::int64_t duration_s = 3600, bool queue = true) {
@@ -62,13 +62,14 @@ TEST_F(QueueTest, WhatFitsStartsInTheSameTransactionAndTheRestWaits) {
   EXPECT_EQ(state_of(second), JobState::queued);
   EXPECT_EQ(loop_->state()->jobs.queued(), 2U);
   ASSERT_EQ(job(second)->history.size(), 2U);
-  EXPECT_NE(job(second)->history[1].reason.find("expected at"), std::string::npos) << job(second)->history[1].reason;
+  EXPECT_NE(job(second)->history[1].reason.whole_text().find("GPUs free"), std::string::npos)
+      << job(second)->history[1].reason.whole_text();
   ASSERT_EQ(loop_->queue()->waiting.size(), 2U);
   restart();
   end(first);
   EXPECT_EQ(state_of(second), JobState::placed);
   EXPECT_EQ(state_of(third), JobState::placed);
-  EXPECT_EQ(job(second)->history.back().reason, "GPUs are free");
+  EXPECT_EQ(job(second)->history.back().reason.whole_text(), "GPUs are free");
   EXPECT_EQ(job(second)->history.front().state, JobState::queued);
   EXPECT_EQ(loop_->state()->jobs.queued(), 0U);
   restart();
@@ -89,11 +90,11 @@ TEST_F(QueueTest, JobThatDoesNotQueueMayNotDelayThoseThatWait) {
   const auto pushed = ask(command("research", 8, "normal", 5000, false));
   ASSERT_FALSE(pushed);
   EXPECT_EQ(pushed.error().error.code, "jobs.mustWait");
-  EXPECT_NE(pushed.error().error.message.find("would delay job-000002"), std::string::npos)
+  EXPECT_NE(pushed.error().error.whole().whole_text().find("would delay job-000002"), std::string::npos)
       << pushed.error().error.message;
   const JobId small = submit("research", 8, "normal", 500, false);  // over before
   EXPECT_EQ(state_of(small), JobState::placed);
-  EXPECT_EQ(job(small)->history.back().reason, "backfilled: it delays no waiting job");
+  EXPECT_EQ(job(small)->history.back().reason.whole_text(), "backfilled: it delays no waiting job");
   end(running);
   end(small);
   EXPECT_EQ(loop_->state()->jobs.queued(), 0U);
@@ -127,7 +128,7 @@ TEST_F(QueueTest, HighPriorityEvictsTheJobThatLosesLeastWhichIsQueuedAgain) {
   EXPECT_TRUE(job(older)->nodes.empty());
   bool told = false;
   for (const auto& change : job(older)->history)
-    told = told || change.reason == "evicted for " + to_string(urgent) + " of higher priority";
+    told = told || change.reason.whole_text() == "evicted for " + to_string(urgent) + " of higher priority";
   EXPECT_TRUE(told);
   restart();
   end(urgent);
@@ -136,8 +137,8 @@ TEST_F(QueueTest, HighPriorityEvictsTheJobThatLosesLeastWhichIsQueuedAgain) {
 
 TEST_F(QueueTest, QuotaIsBorrowedAndReclaimed) {
   start_with_hosts(2);
-  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all"}, {}});
-  must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all"}, {}});
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all", .max_priority = "high"}, {}});
+  must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all", .max_priority = "high"}, {}});
   const JobId own = submit("guests", 8);
   pass(100);
   const JobId borrowed = submit("guests", 8);
@@ -151,7 +152,7 @@ TEST_F(QueueTest, QuotaIsBorrowedAndReclaimed) {
 
 TEST_F(QueueTest, WhatTheQuotaCanNeverHoldIsRefused) {
   start_with_hosts(4);
-  must(PutTenant{{.name = "research", .quota_gpus = 8}, {}});
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .max_priority = "high"}, {}});
   const auto refused = [&](std::uint32_t gpus) {
     for (const bool queue : {true, false}) {
       const auto never = ask(command("research", gpus, "normal", 3600, queue));
@@ -161,20 +162,20 @@ TEST_F(QueueTest, WhatTheQuotaCanNeverHoldIsRefused) {
     }
   };
   refused(9);
-  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all"}, {}});
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all", .max_priority = "high"}, {}});
   refused(9);
-  must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all"}, {}});
+  must(PutTenant{{.name = "guests", .quota_gpus = 8, .cohort = "all", .max_priority = "high"}, {}});
   refused(17);
   EXPECT_EQ(state_of(submit("research", 16)), JobState::placed) << "the cohort lends it";
-  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all", .borrow_gpus = 2}, {}});
+  must(PutTenant{{.name = "research", .quota_gpus = 8, .cohort = "all", .borrow_gpus = 2, .max_priority = "high"}, {}});
   refused(11);
 }
 
 TEST_F(QueueTest, TheWaitingJobsOfATenantAreBounded) {
   start({.max_waiting_of_tenant = 3});
   must(accept(star_of_hosts(1, 8)));
-  must(PutTenant{{.name = "research"}, {}});
-  must(PutTenant{{.name = "guests"}, {}});
+  must(PutTenant{{.name = "research", .max_priority = "high"}, {}});
+  must(PutTenant{{.name = "guests", .max_priority = "high"}, {}});
   const JobId running = submit("guests", 8);
   for (int i = 0; i < 3; ++i) submit("research", 8);
   const auto refused = ask(command("research", 8));
@@ -249,7 +250,7 @@ TEST_F(QueueTest, AQueueThatDoesNotRunWhileGpusAreFreeRaisesAnAlarm) {
   steady_us += QueueRunner::kOverdue_us;
   settle();
   ASSERT_EQ(state.alarms->count("queue.notRun:queue"), 1U);
-  EXPECT_NE(state.alarms->begin()->second.text.find("1 jobs wait and 8 GPUs are free"), std::string::npos);
+  EXPECT_NE(state.alarms->begin()->second.text.whole_text().find("1 jobs wait and 8 GPUs are free"), std::string::npos);
   EXPECT_EQ(follow_up.due_in_us(state, clock_us_), QueueRunner::kOverdue_us) << "the rest is over then";
   steady_us += QueueRunner::kOverdue_us;
   settle();
@@ -297,15 +298,15 @@ TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
 
 TEST_F(QueueTest, DamagedJobsAreRepairedByTheirTenantsPolicy) {
   start_with_hosts(3);
-  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
+  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0, .max_priority = "high"}, {}});
   const JobId proposed = submit("research", 4);
   const JobId applied = submit("guests", 4);
   const auto node = [&](JobId id) { return topology_->find_host(job(id)->nodes.front()).index(); };
   ASSERT_EQ(node(proposed), node(applied));
   const auto lost = static_cast<unsigned>(node(proposed));
   must(ReportLinks{"fabric", {link_of(lost, fabric::LinkState::down)}});
-  EXPECT_NE(job(proposed)->damage.find("4 GPUs on node-" + std::to_string(lost)), std::string::npos)
-      << job(proposed)->damage;
+  EXPECT_NE(job(proposed)->damage.whole_text().find("4 GPUs on node-" + std::to_string(lost)), std::string::npos)
+      << job(proposed)->damage.whole_text();
   EXPECT_EQ(node(proposed), lost);
   EXPECT_NE(node(applied), lost);
   EXPECT_TRUE(job(applied)->damage.empty());
@@ -327,7 +328,7 @@ TEST_F(QueueTest, DamageEndsWhenTheLinkReturns) {
   EXPECT_FALSE(job(id)->damage.empty());
   must(ReportLinks{"fabric", {link_of(host, fabric::LinkState::up)}});
   EXPECT_TRUE(job(id)->damage.empty());
-  EXPECT_EQ(job(id)->history.back().reason, "all its GPUs are back");
+  EXPECT_EQ(job(id)->history.back().reason.whole_text(), "all its GPUs are back");
 }
 
 // None of these jobs has a guarantee, whose alarm is another.
@@ -345,7 +346,7 @@ TEST_F(QueueTest, DamageIsAnAlarmUntilTheJobIsWholeMovedOrEnded) {
   ASSERT_TRUE(stands());
   const Alarm raised = loop_->state()->alarms->at(alarm);
   EXPECT_EQ(raised.severity, AlarmSeverity::critical);
-  EXPECT_NE(raised.text.find(job(id)->damage), std::string::npos) << raised.text;
+  EXPECT_NE(raised.text.whole_text().find(job(id)->damage.whole_text()), std::string::npos) << raised.text.whole_text();
   EXPECT_EQ(raised.jobs, std::vector<std::string>{to_string(id)});
   restart();
   EXPECT_TRUE(stands());
@@ -414,9 +415,9 @@ TEST_F(QueueTest, JobsWaitForTheBandwidthTheyWerePromised) {
   must(over_both);
   const JobId second(2);
   EXPECT_EQ(state_of(second), JobState::queued);
-  EXPECT_EQ(job(second)->waits, "bandwidth") << job(second)->history.back().reason;
-  EXPECT_NE(job(second)->history.back().reason.find("job-000001"), std::string::npos)
-      << job(second)->history.back().reason;
+  EXPECT_EQ(job(second)->waits, "bandwidth") << job(second)->history.back().reason.whole_text();
+  EXPECT_NE(job(second)->history.back().reason.whole_text().find("job-000001"), std::string::npos)
+      << job(second)->history.back().reason.whole_text();
   const JobId free = submit("guests", 4);  // promised nothing
   EXPECT_EQ(state_of(free), JobState::placed);
   restart();
@@ -434,7 +435,7 @@ TEST_F(QueueTest, EvictionReleasesAndRepairMovesTheGuarantee) {
     terms.classes = {"all-reduce"};
     must(PutContract{terms, {}});
   }
-  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
+  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0, .max_priority = "high"}, {}});
   const JobId low = submit("guests", 16, "low");
   ASSERT_TRUE(job(low)->guarantee);
   const std::string node = job(low)->nodes.front();
@@ -442,7 +443,7 @@ TEST_F(QueueTest, EvictionReleasesAndRepairMovesTheGuarantee) {
                    {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::down)}});
   EXPECT_EQ(std::ranges::count(job(low)->nodes, node), 0);
   ASSERT_TRUE(job(low)->guarantee);
-  EXPECT_FALSE(job(low)->guarantee->at_risk()) << job(low)->guarantee->reason;
+  EXPECT_FALSE(job(low)->guarantee->at_risk()) << job(low)->guarantee->reason.whole_text();
   must(ReportLinks{"fabric",
                    {link_of(static_cast<unsigned>(topology_->find_host(node).index()), fabric::LinkState::up)}});
   pass(100);
@@ -461,9 +462,14 @@ TEST_F(QueueTest, EvictionReleasesAndRepairMovesTheGuarantee) {
 // started.
 TEST_F(QueueTest, RandomEventsConserveGpus) {
   start_with_hosts(6);
-  must(PutTenant{
-      {.name = "research", .quota_gpus = 24, .cohort = "all", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
-  must(PutTenant{{.name = "guests", .quota_gpus = 24, .cohort = "all"}, {}});
+  must(PutTenant{{.name = "research",
+                  .quota_gpus = 24,
+                  .cohort = "all",
+                  .repair = RepairPolicy::apply,
+                  .repair_after_s = 0,
+                  .max_priority = "high"},
+                 {}});
+  must(PutTenant{{.name = "guests", .quota_gpus = 24, .cohort = "all", .max_priority = "high"}, {}});
   std::mt19937 random(7);
   std::vector<JobId> ids;
   const char* const priorities[] = {"low", "normal", "high"};

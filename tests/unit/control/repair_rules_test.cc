@@ -102,6 +102,51 @@ TEST_F(RepairRulesTest, TakeNoGpuThatIsReservedOrUnderMaintenance) {
   EXPECT_EQ(nodes(id), std::vector<std::string>{others[0]});
 }
 
+// What is declared lost is lost, also where no link says so: it is damage with an alarm until there is room.
+TEST_F(RepairRulesTest, WithoutASpareTheLossIsRecordedAndRepairedWhenThereIsRoom) {
+  start_on(star_of_hosts(2, 2));
+  must(PutTenant{{.name = "research", .repair = RepairPolicy::apply, .repair_after_s = 0}, {}});
+  const JobId id = submit(submit_job("research", 2, 1));
+  const JobId other = submit(submit_job("product", 2, 1));
+  const std::string lost = nodes(id).front(), taken = nodes(other).front();
+  const auto refused = ask(RepairJob{.id = id, .nodes = {lost}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().error.code, "repair.noSpare");
+  const auto damage = [&] { return loop_->state()->jobs.find(id)->damage.whole_text(); };
+  const auto has_alarm = [&] { return loop_->state()->alarms->contains("job.damaged:" + to_string(id)); };
+  EXPECT_NE(damage().find("2 GPUs on " + lost + " lost: no repair"), std::string::npos) << damage();
+  EXPECT_GT(loop_->state()->jobs.find(id)->damaged_us, 0);
+  EXPECT_TRUE(has_alarm());
+  restart();
+  EXPECT_NE(damage().find("lost: no repair"), std::string::npos) << damage();
+  EXPECT_TRUE(has_alarm());
+  must(EndJob{other, JobState::completed, ""});
+  EXPECT_EQ(nodes(id), std::vector<std::string>{taken}) << "as its tenant's repair policy says";
+  EXPECT_EQ(damage(), "");
+  EXPECT_FALSE(has_alarm());
+  // Returned to service it is lost no longer, although no repair came.
+  const auto again = ask(RepairJob{.id = id, .nodes = {taken}});
+  ASSERT_FALSE(again);
+  EXPECT_TRUE(has_alarm());
+  must(ClearDrain{{DrainKind::node, taken}, "it was the wrong one"});
+  EXPECT_EQ(damage(), "");
+  EXPECT_FALSE(has_alarm());
+}
+
+TEST_F(RepairRulesTest, WhereRepairsAreProposedTheDamageSaysWhenThereIsRoom) {
+  start_on(star_of_hosts(2, 2));
+  const JobId id = submit(submit_job("research", 2, 1));
+  const JobId other = submit(submit_job("product", 2, 1));
+  ASSERT_FALSE(ask(RepairJob{.id = id, .gpus = {{nodes(id).front(), 1}}}));
+  const auto damage = [&] { return loop_->state()->jobs.find(id)->damage.whole_text(); };
+  EXPECT_NE(damage().find("1 GPU on " + nodes(id).front() + " lost: no repair"), std::string::npos) << damage();
+  must(EndJob{other, JobState::completed, ""});
+  EXPECT_NE(damage().find("POST /v1/jobs/" + to_string(id) + "/repair moves their ranks"), std::string::npos)
+      << damage();
+  must(RepairJob{.id = id});
+  EXPECT_EQ(damage(), "");
+}
+
 TEST_F(RepairRulesTest, PlacementsOnRequestObeyWindowsAsSubmissionsDo) {
   start_on(star_of_hosts(2, 2));
   must(window("firmware", {"node-0"}));
@@ -112,7 +157,7 @@ TEST_F(RepairRulesTest, PlacementsOnRequestObeyWindowsAsSubmissionsDo) {
   ASSERT_FALSE(asked);
   ASSERT_NE(asked.error().placement, nullptr);
   EXPECT_EQ(asked.error().placement->outcome, scheduler::Outcome::not_now);
-  EXPECT_NE(asked.error().placement->explanation.message.find("'firmware'"), std::string::npos);
+  EXPECT_NE(asked.error().placement->explanation.whole().whole_text().find("'firmware'"), std::string::npos);
   EXPECT_FALSE(ask(job));
   // One that fits beside it is placed on the other node by both.
   const auto small = submit_job("research", 2, 1);
@@ -215,7 +260,7 @@ TEST_F(RepairRulesTest, AFlappingLinkRestartsNoJob) {
   };
   report(fabric::LinkState::down);
   EXPECT_EQ(nodes(id), here);
-  EXPECT_NE(loop_->state()->jobs.find(id)->damage.find("if this lasts for 30 s"), std::string::npos);
+  EXPECT_NE(loop_->state()->jobs.find(id)->damage.whole_text().find("if this lasts for 30 s"), std::string::npos);
   report(fabric::LinkState::up);
   EXPECT_EQ(loop_->state()->jobs.find(id)->damage, "");
   clock_us_ += 60'000'000;
@@ -226,7 +271,8 @@ TEST_F(RepairRulesTest, AFlappingLinkRestartsNoJob) {
   must(PutTenant{{.name = "more"}, {}});
   EXPECT_NE(nodes(id), here);
   const auto& history = loop_->state()->jobs.find(id)->history;
-  EXPECT_NE(history.back().reason.find("(rank 0 " + here.front() + ":"), std::string::npos) << history.back().reason;
+  EXPECT_NE(history.back().reason.whole_text().find("(rank 0 " + here.front() + ":"), std::string::npos)
+      << history.back().reason.whole_text();
 }
 
 TEST_F(RepairRulesTest, MaintenanceDrainsItsNodesAndNamesTheJobsThere) {
@@ -270,10 +316,10 @@ TEST_F(RepairRulesTest, TheAlarmOfALostGuaranteeNamesTheRepairThereIs) {
   ASSERT_TRUE(loop_->state()->jobs.find(id)->guarantee->at_risk());
   const auto& alarms = *loop_->state()->alarms;
   const bool named = std::ranges::any_of(alarms, [&](const auto& alarm) {
-    return alarm.second.text.find("railweave jobs repair " + to_string(id) + " moves 2 of its ranks") !=
+    return alarm.second.text.whole_text().find("railweave jobs repair " + to_string(id) + " moves 2 of its ranks") !=
            std::string::npos;
   });
-  EXPECT_TRUE(named) << (alarms.empty() ? "no alarm" : alarms.begin()->second.text);
+  EXPECT_TRUE(named) << (alarms.empty() ? "no alarm" : alarms.begin()->second.text.whole_text());
   must(RepairJob{.id = id});
   EXPECT_FALSE(loop_->state()->jobs.find(id)->guarantee->at_risk());
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "tests/support/kept_log.h"
 #include "tests/unit/control/control_fixture.h"
 
 namespace railweave::control {
@@ -106,7 +107,8 @@ TEST_F(ReplicaTest, ItTakesOverWithATermOfItsOwnWhenNoneLeads) {
     return {};
   };
   options.on_failed = [](const Error& error) { ADD_FAILURE() << error.text(); };
-  options.warn = [](const std::string& text) { ADD_FAILURE() << text; };
+  const auto told = std::make_shared<log::testing::KeptLines>();
+  options.log = log::Log(told, log::Levels());
   replica_ = std::make_unique<Replica>(*view_, *follower_, std::move(options));
   replica_->start();
   view_->lease_is_free_ = true;
@@ -119,6 +121,8 @@ TEST_F(ReplicaTest, ItTakesOverWithATermOfItsOwnWhenNoneLeads) {
   const auto placed = ask_follower(submit_job("research", 8, 1));
   ASSERT_TRUE(placed);
   EXPECT_EQ(placed->state->term, 7U);
+  EXPECT_EQ(told->with("warn ").size(), 0U);
+  EXPECT_EQ(told->with("takes over: the lease is held, term 7").size(), 1U) << "the log tells of it";
   EXPECT_EQ(placed->state->leader.name, "second");
   EXPECT_EQ(placed->state->leader.term, 7U);
 }
@@ -139,18 +143,18 @@ TEST_F(ReplicaTest, AStoreThatLostWhatWasReadIsNotLed) {
 TEST_F(ReplicaTest, AFollowerThatCannotReachTheStoreGrowsStale) {
   start();
   follow();
-  std::atomic<int> warnings = 0;
+  const auto told = std::make_shared<log::testing::KeptLines>();
   ReplicaOptions options{.poll = std::chrono::milliseconds(1)};
   options.on_lead = []() -> Result<void> { return {}; };
   options.on_failed = [](const Error&) {};
-  options.warn = [&](const std::string&) { ++warnings; };
+  options.log = log::Log(told, log::Levels());
   view_->fails_ = true;
   replica_ = std::make_unique<Replica>(*view_, *follower_, std::move(options));
   replica_->start();
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (replica_->staleness().count() < 500 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_GE(replica_->staleness().count(), 500);
-  EXPECT_EQ(warnings, 1) << "once for each reason";
+  EXPECT_EQ(told->with("warn ").size(), 1U) << "once for each reason";
   view_->fails_ = false;
   while (replica_->staleness().count() >= 500 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
   EXPECT_LT(replica_->staleness().count(), 500);

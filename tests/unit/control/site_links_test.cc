@@ -102,10 +102,12 @@ TEST_F(SiteLinksTest, OneThatFailsIsAlarmedAndDamagesTheJobAcrossItInTheSameTran
   const Alarm& alarm = state.alarms->at("link.down:a--b");
   EXPECT_EQ(alarm.severity, AlarmSeverity::critical);
   EXPECT_EQ(alarm.jobs, std::vector<std::string>{to_string(placed->job)});
-  EXPECT_EQ(alarm.text, "link a--b between the sites a and b is down; 1 job runs across it, without another route: " +
-                            to_string(placed->job));
+  EXPECT_EQ(alarm.text.whole_text(),
+            "link a--b between the sites a and b is down; 1 job runs across it, without another route: " +
+                to_string(placed->job));
   const auto damaged = state.jobs.find(placed->job);
-  EXPECT_TRUE(damaged->damage.starts_with("4 GPUs on b0, b1 cut off, link a--b is down")) << damaged->damage;
+  EXPECT_TRUE(damaged->damage.whole_text().starts_with("4 GPUs on b0, b1 cut off, link a--b is down"))
+      << damaged->damage.whole_text();
   EXPECT_TRUE(state.alarms->contains("job.damaged:" + to_string(placed->job)));
   expect_replay();
 
@@ -136,8 +138,8 @@ TEST_F(SiteLinksTest, NothingIsPlacedAcrossOneThatIsOutOfUseAndAWaitingJobSaysWh
   const auto waiting = job(queued->job);
   ASSERT_EQ(waiting->state, JobState::queued);
   EXPECT_EQ(waiting->waits, "noCapacity");
-  EXPECT_NE(waiting->history.back().reason.find("out of use meanwhile: a--b"), std::string::npos)
-      << waiting->history.back().reason;
+  EXPECT_NE(waiting->history.back().reason.whole_text().find("out of use meanwhile: a--b"), std::string::npos)
+      << waiting->history.back().reason.whole_text();
   const auto near = ask(across(2));
   ASSERT_TRUE(near) << "one site is enough for it";
   must(EndJob{near->job, JobState::completed, ""});
@@ -162,7 +164,7 @@ TEST_F(SiteLinksTest, JobsTakeAnotherRouteWhereThereIsOneAndSlowDownWhereAParall
   must(report("a--b", LinkState::degraded, 1));
   EXPECT_GT(predicted(*loop_->state()), whole) << "a quarter of its rate";
   ASSERT_TRUE(loop_->state()->alarms->contains("link.degraded:a--b"));
-  EXPECT_NE(loop_->state()->alarms->at("link.degraded:a--b").text.find("1 of its 4 parallel links are up"),
+  EXPECT_NE(loop_->state()->alarms->at("link.degraded:a--b").text.whole_text().find("1 of its 4 parallel links are up"),
             std::string::npos);
   const auto placed = ask(across(6));  // all GPUs of all sites
   ASSERT_TRUE(placed) << placed.error().error.text();
@@ -171,7 +173,8 @@ TEST_F(SiteLinksTest, JobsTakeAnotherRouteWhereThereIsOneAndSlowDownWhereAParall
   EXPECT_EQ(job(placed->job)->damage, "") << "by way of c";
   EXPECT_EQ(loop_->state()->alarms->at("link.down:a--b").jobs.size(), 1U);
   must(report("a--c", LinkState::down));
-  EXPECT_TRUE(job(placed->job)->damage.starts_with("4 GPUs on a0, a1 cut off")) << job(placed->job)->damage;
+  EXPECT_TRUE(job(placed->job)->damage.whole_text().starts_with("4 GPUs on a0, a1 cut off"))
+      << job(placed->job)->damage.whole_text();
   expect_replay();
 }
 
@@ -189,7 +192,8 @@ TEST_F(SiteLinksTest, ADrainIsRefusedWhereJobsNeedTheLinkAndIsCompleteOnceNoneDo
   EXPECT_FALSE(ask(RequestDrain{*target, "", false, preview.objections, loop_->state()->view_version}));
   must(RequestDrain{*target, "splicing", true, preview.objections, loop_->state()->view_version});
   EXPECT_EQ(loop_->state()->drains->at(*target).state, DrainState::requested);
-  EXPECT_NE(job(placed->job)->damage.find("link a--b is drained"), std::string::npos) << job(placed->job)->damage;
+  EXPECT_NE(job(placed->job)->damage.whole_text().find("link a--b is drained"), std::string::npos)
+      << job(placed->job)->damage.whole_text();
   EXPECT_FALSE(loop_->state()->alarms->contains("link.down:a--b")) << "it is out of use on purpose";
   expect_replay();
   must(EndJob{placed->job, JobState::completed, ""});
@@ -221,7 +225,7 @@ TEST_F(SiteLinksTest, AGuaranteeAcrossOneThatFailsIsAtRiskUntilItReturns) {
     must(report("a--b", LinkState::down));
     ASSERT_TRUE(job(placed->job)->guarantee->at_risk());
     EXPECT_EQ(job(placed->job)->guarantee->links, std::vector<std::string>{"a--b"});
-    EXPECT_NE(job(placed->job)->guarantee->reason.find("link a--b is down"), std::string::npos);
+    EXPECT_NE(job(placed->job)->guarantee->reason.whole_text().find("link a--b is down"), std::string::npos);
     EXPECT_TRUE(loop_->state()->alarms->contains("guarantee.atRisk:" + to_string(placed->job)));
     must(report("a--b", LinkState::up));
     EXPECT_FALSE(job(placed->job)->guarantee->at_risk());

@@ -36,7 +36,7 @@ TEST(SubnetSpread, DecidesWhatFits) {
   ASSERT_TRUE(single);
   EXPECT_GT(single->size(), 1U);
   EXPECT_TRUE(cluster.guarantee(job).at_risk());
-  EXPECT_NE(cluster.guarantee(job).reason.find("too little residual capacity"), std::string::npos);
+  EXPECT_NE(cluster.guarantee(job).reason.whole_text().find("too little residual capacity"), std::string::npos);
   cluster.spread(PathSpread::adaptive);
   EXPECT_FALSE(cluster.guarantee(job).at_risk());
 

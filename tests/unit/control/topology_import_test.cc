@@ -157,14 +157,16 @@ TEST_F(TopologyImportTest, ARequiredLevelThatNoLongerHoldsIsNamedAndCanBeRepaire
     std::swap(nodes[one].rack, nodes[other].rack);
     ASSERT_TRUE(import(nodes, repair));
     if (!repair) {
-      EXPECT_NE(job(id)->damage.find("the job is not in one rack"), std::string::npos) << job(id)->damage;
+      EXPECT_NE(job(id)->damage.whole_text().find("the job is not in one rack"), std::string::npos)
+          << job(id)->damage.whole_text();
       EXPECT_TRUE(told("job.damaged", "the job is not in one rack"));
       ASSERT_TRUE(ask(RepairJob{.id = id}));
     }
     EXPECT_TRUE(job_violations(*loop_->state(), *job(id)).empty());
     EXPECT_EQ(job(id)->damage, "");
-    EXPECT_NE(job(id)->history.back().reason.find("2 ranks move"), std::string::npos) << job(id)->history.back().reason;
-    EXPECT_NE(job(id)->history.back().reason.find("(rank "), std::string::npos);
+    EXPECT_NE(job(id)->history.back().reason.whole_text().find("2 ranks move"), std::string::npos)
+        << job(id)->history.back().reason.whole_text();
+    EXPECT_NE(job(id)->history.back().reason.whole_text().find("(rank "), std::string::npos);
     must(EndJob{id, JobState::completed, ""});
   }
 }
@@ -252,7 +254,7 @@ TEST_F(TopologyImportTest, AnImportLeavesTheStateOfAFreshStart) {
         const auto* damaged = std::get_if<JobDamaged>(&event);
         return damaged != nullptr && damaged->id == job->id;
       });
-      EXPECT_EQ(named, !job_violations(state, *job).empty()) << job->damage;
+      EXPECT_EQ(named, !job_violations(state, *job).empty()) << job->damage.whole_text();
       return true;
     });
     for (const DrainTarget& target :

@@ -97,6 +97,7 @@ TEST(SqliteFull, OnAFullDiskBatchesAreRefusedWholeUntilThereIsSpaceAgain) {
     if (last < 4) return "nothing could be written";
     if (take(journal->read({})).size() != last) return "a refused batch is there";
     std::filesystem::remove(ballast);
+    if (const auto tried = journal->try_writing(); !tried) return "there is space, but: " + tried.error().text();
     take(journal->append(sample_batch(last + 1, 3)));
     if (take(journal->read({})).size() != last + 3) return "the store does not go on";
     return {};

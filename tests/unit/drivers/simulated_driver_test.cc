@@ -44,6 +44,7 @@ TEST(StagedWrites, NumbersDoNotWaitForEachOther) {
 TEST(StagedWrites, DroppingWritesComeBeforeAllOthers) {
   ForwardingDelta delta;
   delta.drops_first = true;
+  delta.waits = {1};
   delta.blocks = {block(0, 0, 0), block(0, 1, 0), block(0, 0, 1), block(0, 1, 1), block(1, 2, 1)};
   StagedWrites stages(delta);
   EXPECT_THAT(stages.take_ready(), testing::ElementsAre(0, 1));
@@ -55,6 +56,31 @@ TEST(StagedWrites, DroppingWritesComeBeforeAllOthers) {
   stages.packets_gone();
   EXPECT_FALSE(stages.waits_for_packets());
   EXPECT_THAT(stages.take_ready(), testing::ElementsAre(2, 3, 4));
+}
+
+// Packets leave the fabric before each of the stages that are named; within what lies between, numbers do not wait.
+TEST(StagedWrites, EveryWaitIsForAllBlocksBeforeIt) {
+  ForwardingDelta delta;
+  delta.waits = {1, 3};
+  delta.blocks = {block(0, 0, 0), block(1, 1, 0), block(0, 0, 1), block(0, 0, 2), block(1, 1, 3), block(2, 2, 4)};
+  StagedWrites stages(delta);
+  EXPECT_THAT(stages.take_ready(), testing::ElementsAre(0, 1));
+  stages.applied(0);
+  EXPECT_FALSE(stages.waits_for_packets()) << "block 1 is under way";
+  stages.applied(1);
+  ASSERT_TRUE(stages.waits_for_packets());
+  stages.packets_gone();
+  EXPECT_THAT(stages.take_ready(), testing::ElementsAre(2));
+  stages.applied(2);
+  EXPECT_THAT(stages.take_ready(), testing::ElementsAre(3));
+  EXPECT_FALSE(stages.waits_for_packets());
+  stages.failed(3);
+  ASSERT_TRUE(stages.waits_for_packets());
+  stages.packets_gone();
+  EXPECT_THAT(stages.take_ready(), testing::ElementsAre(4, 5));
+  stages.applied(4);
+  stages.applied(5);
+  EXPECT_FALSE(stages.waits_for_packets());
 }
 
 TEST(SimulatedDriver, AppliesInStagesAndNamesWhatFailed) {

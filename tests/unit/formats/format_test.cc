@@ -15,7 +15,8 @@ TEST(Format, IsRecognisedByTheShapeOfTheText) {
   EXPECT_EQ(detect_format("Switch 36 \"leaf\"\n"), Format::ibsim);
   EXPECT_EQ(detect_format("# ibsim netlist written by Railweave\n\nSwitch 36 \"S-0002c90300000001\"\n"), Format::ibsim);
   EXPECT_EQ(detect_format(" \n{\"railweave\":\"fabric\"}"), Format::native);
-  EXPECT_EQ(detect_format("{\"nodes\":[]}"), Format::nvlink_cliques);
+  EXPECT_EQ(detect_format("{\"nodes\":[{\"cliqueId\":1}]}"), Format::nvlink_cliques);
+  EXPECT_EQ(detect_format("{\"nodes\":[]}"), Format::unknown);
   EXPECT_EQ(detect_format("<system version=\"1\"/>"), Format::nccl_topology);
   EXPECT_EQ(detect_format("<!-- x -->\n<system/>"), Format::nccl_topology);
   EXPECT_EQ(detect_format("\t\x1b[4mGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \n"), Format::nvidia_smi_topo);
@@ -45,6 +46,28 @@ TEST(Format, NamesAreReadBack) {
   for (const auto format : all_formats()) EXPECT_EQ(parse_format(to_string(format)), format);
   EXPECT_FALSE(parse_format("unknown"));
   EXPECT_FALSE(parse_format(""));
+}
+
+// What else infiniband-diags print of a fabric is named, and what to give instead.
+TEST(ReadFabric, NamesFormsThatItDoesNotRead) {
+  const std::vector<std::pair<std::string, std::string>> forms = {
+      {"CA     0  1 0x0000000000100007 4x SDR - SW     0  2 0x0000000000200001 ( 'H-4' - 'S-2' )\n"
+       "SW     0  8 0x0000000000200001 4x SDR                                    'S-2'\n",
+       "`ibnetdiscover -p`"},
+      {"CA: H-4:\n      0x0000000000100007      0    1[  ] ==( 4X           2.5 Gbps Initialize/  LinkUp)==>       0   "
+       " 2[  ] "
+       "\"S-2\" (Could be 12X Could be 10.0 Gbps)\n",
+       "`iblinkinfo`"},
+      {"Ca\t: 0x0002c903000e0b72 ports 1 devid 0x673c vendid 0x2c9 \"host HCA-1\"\n", "a list of nodes"},
+  };
+  for (const auto& [text, name] : forms) {
+    const auto read = read_fabric(text, Format::unknown, {.source = "a.txt"});
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, "input.format");
+    EXPECT_NE(read.error().message.find(name), std::string::npos) << read.error().text();
+    EXPECT_NE(read.error().text().find("the output of ibnetdiscover without options"), std::string::npos)
+        << read.error().text();
+  }
 }
 
 TEST(ReadFabric, SaysWhatItTakes) {

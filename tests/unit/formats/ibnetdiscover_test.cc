@@ -116,6 +116,52 @@ TEST(Ibnetdiscover, ReadsSwitchesHostsAggregationNodesAndRouters) {
   EXPECT_FALSE(topology.host(router));
 }
 
+// A storage network beside the compute network in one dump: a subnet of its own, of its kind. Where nothing is called after
+// storage, or everything, there is one subnet.
+TEST(Ibnetdiscover, TellsStorageNetworksApart) {
+  const auto dump = [](const std::string& first, const std::string& second) {
+    std::string text;
+    for (const auto& [guid, name] : {std::pair("0000000000000101", first), std::pair("0000000000000102", second)}) {
+      text += "Switch\t4 \"S-" + std::string(guid) + "\"\t# \"" + name + "\" base port 0 lid 1 lmc 0\n";
+      for (int n = 1; n <= 2; ++n) {
+        text += "[" + std::to_string(n) + "]\t\"H-0000000000000" + (guid[15] == '1' ? "a" : "b") + "0" +
+                std::to_string(n) + "\"[1]\t# \"n" + std::to_string(n) + (guid[15] == '1' ? " mlx5_0" : " mlx5_1") +
+                "\" lid " + std::to_string(n + 10) + " 4xHDR\n";
+      }
+      text += "\n";
+    }
+    return text;
+  };
+  const Topology apart = must_read(dump("compute-leaf0", "switch-storage1"));
+  ASSERT_EQ(apart.subnets().size(), 2U);
+  const SubnetId compute = apart.subnet(apart.find_switch("compute-leaf0"));
+  const SubnetId storage = apart.subnet(apart.find_switch("switch-storage1"));
+  EXPECT_NE(compute, storage);
+  EXPECT_EQ(apart.kind(storage), SubnetKind::storage);
+  EXPECT_NE(apart.kind(compute), SubnetKind::storage);
+  EXPECT_TRUE(apart.name(storage).ends_with("-storage")) << apart.name(storage);
+  EXPECT_EQ(apart.hosts().size(), 2U) << "each host is on both";
+  EXPECT_EQ(must_read(dump("rail0", "rail1")).subnets().size(), 1U);
+  EXPECT_EQ(must_read(dump("storage-a", "storage-b")).subnets().size(), 1U);
+}
+
+TEST(Ibnetdiscover, NamesDevicesThatAreDescribedAlike) {
+  std::string text = std::string(kSmall);
+  text = replaced_everywhere(text, "node-1 mlx5_0", "MT4119 ConnectX5   Mellanox Technologies");
+  text = replaced_everywhere(text, "node-2 mlx5_0", "MT4119 ConnectX5   Mellanox Technologies");
+  text = replaced_everywhere(text, "MF0;leaf-1:MQM9701/U1", "Quantum Mellanox Technologies");
+  text = replaced_everywhere(text, "MF0;leaf-2:MQM9701/U1", "Quantum Mellanox Technologies");
+  const Topology topology = must_read(text);
+  std::map<std::string, std::vector<std::string>> alike;
+  for (const auto& finding : topology.source_findings()) {
+    if (finding.code == "equalDescriptions") alike[finding.message] = finding.objects;
+  }
+  ASSERT_EQ(alike.size(), 2U);
+  EXPECT_TRUE(alike.begin()->first.starts_with("2 adapters are all described as 'MT4119")) << alike.begin()->first;
+  EXPECT_EQ(alike.begin()->second, (std::vector<std::string>{"0000000000000a01", "0000000000000a02"}));
+  EXPECT_TRUE(alike.rbegin()->first.starts_with("2 switches are all described as 'Quantum")) << alike.rbegin()->first;
+}
+
 TEST(Ibnetdiscover, ReadsCarriageReturnsAndTabsTurnedIntoBlanks) {
   expect_small(must_read(replaced_everywhere(kSmall, "\n", "\r\n")));
   expect_small(must_read(replaced_everywhere(kSmall, "\t", "    ")));
@@ -399,7 +445,9 @@ TEST(RealDump, DgxH100HasItsDevicesAndLinks) {
   EXPECT_EQ(aggregation.size(), 40U);
   ASSERT_FALSE(topology.links().empty());
   for (const auto link : topology.links()) EXPECT_EQ(topology.rate(link), from_gbps(400));
-  EXPECT_TRUE(topology.source_findings().empty());
+  // Adapters that nothing names: machines without rdma-ndd.
+  ASSERT_EQ(topology.source_findings().size(), 1U);
+  EXPECT_EQ(topology.source_findings().front().code, "equalDescriptions");
 }
 
 TEST(RealDump, SeleneStorageHasItsDevicesAndLinks) {

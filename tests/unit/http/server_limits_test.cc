@@ -11,6 +11,8 @@
 #include <zlib.h>
 
 #include "api/http/dispatch/compute_pool.h"
+#include "api/http/dispatch/connection_slots.h"
+#include "api/http/dispatch/fair_slots.h"
 #include "tests/unit/http/raw_socket.h"
 #include "tests/unit/http/test_server.h"
 
@@ -230,41 +232,150 @@ TEST(ServerLimits, AHandlerThatNeverAnswersTimesOut) {
   EXPECT_EQ(socket.read_answer().body, "hello\n");
 }
 
+// A server with a route that waits for the gate.
+struct Busy {
+  explicit Busy(ServerOptions options)
+      : server(std::move(options), [this](Router& router) {
+          router.get("/wait", [this](const Request&, const Responder& answer) {
+            const std::lock_guard lock(mutex);
+            waiting.push_back(answer);
+          });
+        }) {}
+  // Sends a request that is not answered.
+  void hold(RawSocket& socket, std::size_t so_many) {
+    socket.send(get_request("/wait"));
+    EXPECT_TRUE(eventually([&] {
+      const std::lock_guard lock(mutex);
+      return waiting.size() == so_many;
+    }));
+  }
+
+  std::mutex mutex;
+  std::vector<Responder> waiting;  // guarded by mutex
+  TestServer server;
+};
+
 TEST(ServerLimits, ConnectionsBeyondTheLimitAreToldSo) {
   ServerOptions options;
   options.max_connections = 2;
-  const TestServer server(options);
-  RawSocket first(server.port());
-  first.send(get_request("/hello"));
-  EXPECT_EQ(first.read_answer().status, 200);
+  Busy busy(options);
+  RawSocket first(busy.server.port());
+  busy.hold(first, 1);
   {
-    RawSocket second(server.port());
-    second.send(get_request("/hello"));
-    EXPECT_EQ(second.read_answer().status, 200);
-    RawSocket third(server.port());
+    RawSocket second(busy.server.port());
+    busy.hold(second, 2);
+    RawSocket third(busy.server.port());
     third.send(get_request("/hello"));
     const RawAnswer refused = third.read_answer();
     EXPECT_EQ(refused.status, 503);
     EXPECT_EQ(refused.headers.at("connection"), "close");
     EXPECT_TRUE(refused.headers.contains("retry-after"));
-    EXPECT_EQ(server->metrics().refused_connections.at("limit"), 1U);
+    EXPECT_EQ(busy.server->metrics().refused_connections.at("limit"), 1U);
   }
-  ASSERT_TRUE(eventually([&] { return server->metrics().open_connections <= 1; }));
-  RawSocket fourth(server.port());
-  fourth.send(get_request("/hello"));
-  EXPECT_EQ(fourth.read_answer().status, 200);
+  const std::lock_guard lock(busy.mutex);
+  for (const Responder& answer : busy.waiting) answer(Response::text("done\n"));
+  EXPECT_EQ(first.read_answer().body, "done\n");
 }
 
 TEST(ServerLimits, ConnectionsOfOneAddressCanBeBounded) {
   ServerOptions options;
   options.max_connections_per_address = 1;
-  const TestServer server(options);
-  RawSocket first(server.port());
-  first.send(get_request("/hello"));
-  EXPECT_EQ(first.read_answer().status, 200);
-  RawSocket second(server.port());
+  Busy busy(options);
+  RawSocket first(busy.server.port());
+  busy.hold(first, 1);
+  RawSocket second(busy.server.port());
   EXPECT_EQ(second.read_answer().status, 503);
-  EXPECT_EQ(server->metrics().refused_connections.at("address"), 1U);
+  EXPECT_EQ(busy.server->metrics().refused_connections.at("address"), 1U);
+}
+
+// Connections that say nothing, that break off in a head, and that had an answer: whoever comes is served all the same, and who is
+// being answered stays.
+TEST(ServerLimits, WhoWaitsMakesRoomForWhoComes) {
+  ServerOptions options;
+  options.max_connections = 4;
+  Busy busy(options);
+  RawSocket held(busy.server.port());
+  busy.hold(held, 1);
+  RawSocket kept(busy.server.port());
+  kept.send(get_request("/hello"));
+  EXPECT_EQ(kept.read_answer().status, 200);
+  RawSocket silent(busy.server.port()), half(busy.server.port());
+  half.send("GET /hello HTTP/1.1\r\nHost: lo");
+  for (int i = 0; i < 20; ++i) {
+    RawSocket next(busy.server.port());
+    next.send(get_request("/hello"));
+    EXPECT_EQ(next.read_answer().status, 200);
+  }
+  EXPECT_EQ(silent.read_all(), "") << "closed first";
+  EXPECT_LE(busy.server->metrics().open_connections, 4U);
+  const std::lock_guard lock(busy.mutex);
+  busy.waiting.front()(Response::text("done\n"));
+  EXPECT_EQ(held.read_answer().body, "done\n");
+}
+
+TEST(ConnectionSlots, NoAddressIsPushedOutByOneThatHasMore) {
+  ConnectionSlots slots(4, 0);
+  std::vector<std::string> closed;
+  const auto wait = [&](const std::string& address, bool answered, const std::string& name) {
+    const auto taken = slots.take(address);
+    EXPECT_EQ(taken.limit, nullptr) << name;
+    slots.close_by(taken.id, [&closed, name] { closed.push_back(name); });
+    slots.waits(taken.id, answered);
+    return taken.id;
+  };
+  wait("small", true, "kept");
+  wait("small", false, "new");
+  const auto busy = wait("large", false, "busy");
+  EXPECT_TRUE(slots.busy(busy));
+  const auto second = wait("large", true, "answered");
+  wait("other", false, "other");  // who had no answer yet goes first
+  EXPECT_EQ(closed, std::vector<std::string>{"new"});
+  EXPECT_EQ(slots.open(), 4U);
+  EXPECT_TRUE(slots.busy(second));
+  EXPECT_STREQ(slots.take("large").limit, "limit") << "it has two, and the others one each";
+  wait("third", false, "third");
+  EXPECT_EQ(closed, (std::vector<std::string>{"new", "other"}));
+  slots.release(busy);
+  EXPECT_EQ(slots.open(), 3U);
+}
+
+TEST(ComputePool, AClientsTasksLeaveRoomForOthers) {
+  ComputePool pool(8);  // not started: all wait
+  const auto wait = [&](const std::string& client) { return pool.try_run(client, Work::quick, [] {}); };
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(wait("greedy")) << i;
+  EXPECT_FALSE(wait("greedy"));
+  EXPECT_TRUE(pool.go_on("greedy", Work::quick, [] {})) << "what was let in goes on";
+  EXPECT_TRUE(wait("other"));
+  EXPECT_TRUE(wait("third"));
+  EXPECT_EQ(pool.load().queued, 7U);
+  EXPECT_TRUE(pool.try_run("greedy", Work::quick, [] {}, ComputePool::Room::whole)) << "an administrator";
+  EXPECT_FALSE(pool.try_run("greedy", Work::quick, [] {}, ComputePool::Room::whole)) << "the queue is full";
+}
+
+TEST(FairSlots, ATenantHasNoMoreThanItLeavesAndAnEighthIsForAdministrators) {
+  FairSlots slots(32);
+  const SlotOwner unknown{};
+  const auto member = [](const std::string& tenant, const std::string& name) {
+    return SlotOwner{name + " of " + tenant, tenant, false, tenant};
+  };
+  const auto fill = [&](const SlotOwner& owner) {
+    std::size_t taken = 0;
+    while (slots.take(owner) == FairSlots::Taken::yes) ++taken;
+    return taken;
+  };
+  EXPECT_EQ(fill(member("greedy", "a")), 10U) << "a third: as many as are left to its tenant";
+  EXPECT_EQ(fill(member("greedy", "b")), 3U);
+  EXPECT_EQ(slots.take(member("greedy", "a")), FairSlots::Taken::share_used);
+  for (int tenant = 0; tenant < 6; ++tenant) {
+    EXPECT_GE(fill(member("other-" + std::to_string(tenant), "c")), 1U) << tenant;
+  }
+  EXPECT_GE(fill({"operator", "", false, ""}), 0U);
+  while (slots.take(member("more-" + std::to_string(slots.open()), "d")) == FairSlots::Taken::yes) continue;
+  const SlotOwner administrator{"admin", "", true, ""};
+  EXPECT_EQ(slots.take(administrator), FairSlots::Taken::yes);
+  slots.release(administrator);
+  while (slots.take(unknown) == FairSlots::Taken::yes) continue;
+  EXPECT_EQ(slots.take(administrator), FairSlots::Taken::full);
 }
 
 }  // namespace

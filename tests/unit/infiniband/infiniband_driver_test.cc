@@ -243,10 +243,49 @@ TEST_F(InfinibandDriverTest, ABlockThatReadsBackDifferentlyIsWrittenAgainThenRep
   EXPECT_EQ(report->isolated[0].reason, "LinearForwardingTable 0 reads back differently");
 }
 
+TEST_F(InfinibandDriverTest, ABlockThatAnotherHasWrittenSinceIsLeftAloneAndSoIsTheRest) {
+  const TopologyPtr topology = discover();
+  ForwardingDelta delta;
+  delta.blocks = {block(switch_of(*topology, kSpine1), 0, 0, 2), block(switch_of(*topology, kLeaf1), 0, 1, 3)};
+  delta.expected.resize(2);
+  for (auto& ports : delta.expected) ports.fill(kNoPort);
+  subnet_->node(kSpine1).lft[63] = 7;  // by another program; this one does not route the LID
+  auto report = driver().program(*topology, delta);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->yielded);
+  EXPECT_THAT(report->blocks, testing::ElementsAre(WriteOutcome::changed, WriteOutcome::held));
+  EXPECT_THAT(report->isolated, testing::IsEmpty());
+  EXPECT_EQ(subnet_->node(kSpine1).lft[63], 7);
+  EXPECT_EQ(subnet_->node(kLeaf1).lft[5], 255);
+  delta.expected[0][63] = 7;
+  delta.blocks[0].ports[63] = 7;
+  EXPECT_TRUE(driver().program(*topology, delta)->complete());
+  EXPECT_EQ(subnet_->node(kSpine1).lft[63], 7);
+  EXPECT_EQ(subnet_->node(kLeaf1).lft[5], 3);
+}
+
+TEST_F(InfinibandDriverTest, NothingMoreIsWrittenOnceAnotherWrites) {
+  const TopologyPtr topology = discover();
+  ForwardingDelta delta;
+  delta.blocks = {block(switch_of(*topology, kSpine1), 0, 0, 2), block(switch_of(*topology, kLeaf1), 0, 1, 3)};
+  bool writes = false;
+  driver().yield_when([&] { return writes; });
+  subnet_->before_answer = [&](const MemorySubnet::Asked& asked) {
+    writes = writes || (asked.attribute == IB_ATTR_LINEARFORWTBL && asked.method == IB_MAD_METHOD_SET);
+  };
+  const auto report = driver().program(*topology, delta);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->yielded);
+  EXPECT_THAT(report->blocks, testing::ElementsAre(WriteOutcome::applied, WriteOutcome::held));
+  EXPECT_EQ(subnet_->node(kLeaf1).lft[5], 255);
+  driver().yield_when({});
+}
+
 TEST_F(InfinibandDriverTest, WhatDropsFirstWaitsForPacketsInFlight) {
   const TopologyPtr topology = discover();
   ForwardingDelta delta;
   delta.drops_first = true;
+  delta.waits = {1};
   const SwitchId sw = switch_of(*topology, kSpine1);
   delta.blocks = {block(sw, 0, 0, kNoPort), block(sw, 0, 1, 2)};
   std::vector<TimePoint> written;

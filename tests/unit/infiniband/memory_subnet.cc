@@ -82,6 +82,32 @@ int MemorySubnet::arrive_at(const Mad& mad, Lid lid, unsigned& port) {
   return -1;
 }
 
+// What is sent without the port's key and changes something is dropped, and counted.
+bool MemorySubnet::is_kept_out(const Mad& mad, int at, unsigned port) {
+  auto* bytes = const_cast<std::uint8_t*>(mad.data());
+  if (mad_get_field(bytes, 0, IB_MAD_MGMTCLASS_F) == 4) return false;
+  Port& held = node(at).ports[node(at).is_switch ? 0 : port];
+  if (held.key == 0 || mad_get_field64(bytes, 0, IB_MAD_MKEY_F) == held.key) return false;
+  const bool reads = mad_get_field(bytes, 0, IB_MAD_METHOD_F) == IB_MAD_METHOD_GET;
+  if (reads && held.key_protection < 2) return false;
+  ++held.key_violations;
+  return true;
+}
+
+void MemorySubnet::answer_key(Port& port, bool set, std::uint64_t shown, const std::uint8_t* wanted,
+                              std::uint8_t* data) {
+  if (set && port.keeps_key) {
+    auto* fields = const_cast<std::uint8_t*>(wanted);
+    port.key = mad_get_field64(fields, 0, IB_PORT_MKEY_F);
+    port.key_protection = mad_get_field(fields, 0, IB_PORT_MKEY_PROT_BITS_F);
+    port.key_lease = mad_get_field(fields, 0, IB_PORT_MKEY_LEASE_F);
+  }
+  const bool tells = port.key_protection == 0 || shown == port.key || set;
+  mad_set_field64(data, 0, IB_PORT_MKEY_F, tells ? port.key : 0);
+  mad_set_field(data, 0, IB_PORT_MKEY_PROT_BITS_F, port.key_protection);
+  mad_set_field(data, 0, IB_PORT_MKEY_LEASE_F, port.key_lease);
+}
+
 Result<void> MemorySubnet::send(const MadAddress& to, const Mad& mad, Milliseconds answer_within) {
   if (broken_) return fail(ErrorKind::unavailable, "test.broken", "broken");
   if (answer_within.count() == 0) return {};
@@ -96,9 +122,20 @@ Result<void> MemorySubnet::send(const MadAddress& to, const Mad& mad, Millisecon
   if (at >= 0 && !lost() && !(lose_if && lose_if(what))) {
     asked.push_back(what);
     if (before_answer) before_answer(what);
+    if (is_kept_out(mad, at, port)) {
+      arrivals_.emplace(when, back);
+      return {};
+    }
     const unsigned status = what.management_class == 4
                                 ? answer_performance(node(at), what.attribute, bytes + 64)
                                 : answer(node(at), port, what.method, what.attribute, what.modifier, bytes + 64);
+    Port& keyed = node(at).ports[node(at).is_switch ? 0 : port];
+    if (what.management_class != 4 && what.attribute == IB_ATTR_PORT_INFO && status == 0 &&
+        (!node(at).is_switch || what.modifier == 0)) {
+      auto* sent = const_cast<std::uint8_t*>(mad.data());
+      answer_key(keyed, what.method == IB_MAD_METHOD_SET, mad_get_field64(sent, 0, IB_MAD_MKEY_F), sent + 64,
+                 bytes + 64);
+    }
     if (!lost()) {
       back.timed_out = false;
       when = now_ + kThereAndBack;
@@ -205,7 +242,7 @@ unsigned MemorySubnet::answer_port_info(Node& node, unsigned at, bool set, unsig
     port.mtu = mad_get_field(data, 0, IB_PORT_NEIGHBOR_MTU_F);
     const unsigned state = mad_get_field(data, 0, IB_PORT_STATE_F);
     if (state > 2) {
-      if (port.state != state && port.state + 1 != state) return kInvalid;
+      if (port.state + 1 != state) return kInvalid;  // as ibsim: a state that is reached is not set again
       port.state = state;
     }
   }

@@ -26,6 +26,10 @@ class MemorySubnet final : public MadPort {
     std::map<unsigned, std::array<std::uint8_t, 64>> arbitration;  // by part
     unsigned vl_capacity = 4, operational_vls = 0;                 // codes
     bool keeps_high_limit = true;
+    // M_Key, of a switch's management port and of adapters' ports (IBA 14.2.4).
+    std::uint64_t key = 0;
+    unsigned key_protection = 0, key_lease = 0, key_violations = 0;
+    bool keeps_key = true;
     std::map<unsigned, std::uint64_t> counters;  // by libibmad's field, of PortCounters and PortCountersExtended
   };
   struct Node {
@@ -70,6 +74,8 @@ class MemorySubnet final : public MadPort {
   [[nodiscard]] TimePoint now() const override { return now_; }
 
  private:
+  [[nodiscard]] bool is_kept_out(const Mad& mad, int at, unsigned port);
+  static void answer_key(Port& port, bool set, std::uint64_t shown, const std::uint8_t* wanted, std::uint8_t* data);
   [[nodiscard]] int arrive_at(const Mad& mad, Lid lid, unsigned& port);
   [[nodiscard]] unsigned answer(Node& node, unsigned port, unsigned method, unsigned attribute, unsigned modifier,
                                 std::uint8_t* data);

@@ -49,7 +49,7 @@ class ExchangedCables : public LiveTest {
   [[nodiscard]] std::string alarm_text(const std::string& kind) const {
     std::string text;
     for (const auto& [id, alarm] : *loop_->state()->alarms) {
-      if (alarm.kind == kind) text += alarm.text + "\n";
+      if (alarm.kind == kind) text += alarm.text.whole_text() + "\n";
     }
     return text;
   }
@@ -108,7 +108,7 @@ class ExchangedCables : public LiveTest {
       EXPECT_TRUE(walked.used.contains(truth_->link_text(truth_->link(port)))) << sw << " port " << number;
     }
     EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
-    EXPECT_EQ(status()->links_down, 0U);
+    EXPECT_EQ(status()->links.down, 0U);
   }
   void expect_as_intended() {
     EXPECT_EQ(accepted().intended, nullptr);
@@ -142,7 +142,7 @@ TEST_P(TwoExchangedCables, AreUsedAsTheyAreAndReportedUntilTheyAreBack) {
   sweeps(1);
   EXPECT_EQ(accepted().intended, nullptr) << "not before it has settled";
   EXPECT_EQ(differing(FabricDifference::Kind::other_link).size(), 2U);
-  EXPECT_EQ(status()->links_down, 2U);
+  EXPECT_EQ(status()->links.down, 2U);
   sweeps(2);
   ASSERT_NE(accepted().intended, nullptr);
   EXPECT_EQ(accepted().intended->digest, intended_digest_);
@@ -191,7 +191,7 @@ TEST_F(ExchangedCables, WhatIsHalfDoneDoesNotCount) {
   become(cables);
   sweeps(10);
   EXPECT_EQ(accepted().digest, intended_digest_);
-  EXPECT_EQ(status()->links_down, 2U);
+  EXPECT_EQ(status()->links.down, 2U);
   EXPECT_EQ(alarms("subnet.differs"), 1U) << "one cable is where it is not accepted";
   // Done now, but again and again something is moved before it has settled.
   for (int i = 0; i < 5; ++i) {
@@ -211,7 +211,7 @@ TEST_F(ExchangedCables, WhatIsHalfDoneDoesNotCount) {
   sweeps(3);
   EXPECT_EQ(accepted().digest, intended_digest_);
   EXPECT_EQ(alarms("link.exchanged"), 0U);
-  EXPECT_EQ(status()->links_down, 1U);
+  EXPECT_EQ(status()->links.down, 1U);
   become(cables.plug(other));
   sweeps(1);
   expect_as_intended();
@@ -272,7 +272,7 @@ TEST_F(ExchangedCables, AnOperatorMayWantThemOnlyReported) {
   become(cables);
   sweeps(10);
   EXPECT_EQ(accepted().digest, intended_digest_);
-  EXPECT_EQ(status()->links_down, 2U);
+  EXPECT_EQ(status()->links.down, 2U);
   EXPECT_EQ(differing(FabricDifference::Kind::other_link).size(), 2U);
   EXPECT_EQ(alarms("subnet.differs"), 1U);
   // What is in force since before goes back with the cables all the same.

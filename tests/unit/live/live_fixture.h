@@ -57,6 +57,7 @@ class SharedDriver final : public fabric::FabricDriver {
     if (written_) written_();
     return report;
   }
+  void yield_when(std::function<bool()> another_writes) override { driver_->yield_when(std::move(another_writes)); }
   Result<void> may_write() override { return driver_->may_write(); }
   Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid) override {
     return driver_->bring_up(lids, sm_lid);
@@ -65,6 +66,9 @@ class SharedDriver final : public fabric::FabricDriver {
     auto report = driver_->program_ports(wanted);
     if (written_) written_();
     return report;
+  }
+  Result<fabric::ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) override {
+    return driver_->keep_keys(generation, releases);
   }
   Result<std::vector<fabric::PortTablesReading>> read_port_tables(std::span<const fabric::PortRef> ports) override {
     return driver_->read_port_tables(ports);
@@ -94,7 +98,10 @@ class LiveTest : public ControlTest {
     options.sweep_every = std::chrono::seconds(10);
     options.audits = audits_;
     options.use_swapped_cables = use_swapped_cables_;
+    options.accept_replacements = accept_replacements_;
     options.opensm_files = opensm_files_;
+    options.has_key = has_key_;
+    options.rebalance = rebalance_;
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
                               if (refused_) return std::unexpected(*refused_);
@@ -103,21 +110,28 @@ class LiveTest : public ControlTest {
                             .monotonic_us = [this] { return now_us_ += 10; },
                             .unix_us = [this] { return 1'800'000'000'000'000 + now_us_; },
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
-                            .routes = [this](const ClusterState& state) { return routes_of(state); },
-                            .host_routes = [this](const ClusterState& state) { return routes_of(state); },
+                            .routes = [this](const ClusterState& state) { return routes_of(routes_, state); },
+                            .host_routes = [this](const ClusterState& state) { return routes_of(host_routes_, state); },
+                            .keep_routes = [this](FabricRoutesPtr routes) { routes_.keep(std::move(routes)); },
                             .reserved = reserved_,
-                            .mode_now = [this] { return loop_->state()->mode(subnet_); }};
+                            .mode_now = [this] { return loop_->state()->mode(subnet_); },
+                            .log = log_};
     controller_ = std::make_unique<SubnetController>(options, with);
   }
   // What the engine is to make of it; as the registry's own where nothing is broken.
-  [[nodiscard]] Result<FabricRoutesPtr> routes_of(const ClusterState& state) {
-    auto routes = routes_.at(state);
+  [[nodiscard]] Result<FabricRoutesPtr> routes_of(RoutingCache& cache, const ClusterState& state) const {
+    auto routes = cache.at(state);
     if (!routes || !engine_) return routes;
     auto input = (*routes)->input;
     auto routing = engine_->route(input);
     if (!routing) return std::unexpected(routing.error());
     return std::make_shared<const FabricRoutes>(std::move(input), fabric::EngineChoice{engine_.get(), "a test's"},
                                                 std::move(*routing));
+  }
+  // The registry's, of the mode: beside OpenSM those to end ports.
+  [[nodiscard]] Result<FabricRoutesPtr> routes_now() {
+    const auto state = loop_->state();
+    return (state->mode(subnet_) == SubnetMode::opensm ? host_routes_ : routes_).at(*state);
   }
   // One step, `later_ms` after the one before; what it reports becomes state.
   void step(std::int64_t later_ms = 0) {
@@ -160,7 +174,7 @@ class LiveTest : public ControlTest {
   // What switches hold, walked on the cables that are there: the count of pairs that are not brought together though
   // cables connect them, and whether there are credit loops. By the audit, which knows nothing of controllers.
   [[nodiscard]] fabric::AuditReport walk() {
-    const auto routes = routes_.at(*loop_->state());
+    const auto routes = routes_now();
     EXPECT_TRUE(routes);
     fabric::FabricView view(topology_);
     for (const auto link : topology_->links()) {
@@ -178,13 +192,15 @@ class LiveTest : public ControlTest {
   fabric::TopologyPtr topology_;
   std::shared_ptr<fabric::SimulatedDriver> switches_;
   std::function<void()> written_;  // after every call that writes to switches
-  RoutingCache routes_;
+  log::Log log_;
+  RoutingCache routes_, host_routes_{false};
   std::unique_ptr<SubnetController> controller_;
   std::vector<std::size_t> table_reads_;
   std::string opensm_files_;
   std::string subnet_ = "plane-0";
   std::launch audits_ = std::launch::deferred;
-  bool use_swapped_cables_ = true;
+  bool use_swapped_cables_ = true, has_key_ = false, rebalance_ = false;
+  AcceptReplacements accept_replacements_ = AcceptReplacements::never;
   std::unique_ptr<fabric::RoutingEngine> engine_;                       // none: the registry's
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved_;  // none: ports are weighed by classes
   std::vector<decltype(Command::body)> reports_;

@@ -1,5 +1,6 @@
 // Classes and partitions on the ports of a simulated subnet: what is there in the end, in which order it comes, what it
 // waits for.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
@@ -212,9 +213,58 @@ TEST_F(SubnetQosTest, TablesThatAnotherManagerWroteAreRepaired) {
     if (at.host) foreign.pkeys = std::vector<std::uint16_t>{0xffff, 0x8123};
     ASSERT_TRUE(switches_->program_ports(std::vector<PortTables>{foreign}));
   }
-  step(600'000);
-  for (int i = 0; i < 100; ++i) step(1);
+  step(60'000);
+  for (int i = 0; i < 100; ++i) step(100);
+  EXPECT_EQ(status()->qos->ports_changed, 0U) << "and all were seen to be as wanted since";
   expect_done(6, "after the reading");
+}
+
+// Each table that a port has, changed by itself.
+TEST_F(SubnetQosTest, WhatAnotherProgramChangesEndsWhatIsInForceUntilItIsSeenAgain) {
+  start_live(kTree);
+  put_tenant("red");
+  (void)place("red", 12);
+  settle();
+  settle_ports();
+  for (int i = 0; i < 20; ++i) step(100);
+  const auto places = cabled_ports();
+  const auto at = *std::ranges::find_if(places, [](const Place& place) { return place.host.valid(); });
+  const PortTables before = read(at.ref);
+  const auto change = [&](const std::string& what, const std::string& says, PortTables foreign) {
+    foreign.port = at.ref;
+    ASSERT_TRUE((*switches_->program_ports(std::vector<PortTables>{foreign})).complete()) << what;
+    ASSERT_NE(read(at.ref), before) << what;
+    step(60'000);
+    int steps = 0;
+    while (status()->qos->ports_changed == 0 && ++steps < 600) step(100);
+    EXPECT_LT(steps, 600) << what << " is not noticed within look_seconds";
+    EXPECT_EQ(alarms("qos.changed"), 1U) << what;
+    EXPECT_EQ(status()->qos->ports_pending, 1U) << what;
+    for (const auto& [id, alarm] : *loop_->state()->alarms) {
+      if (alarm.kind != "qos.changed") continue;
+      EXPECT_NE(alarm.text.whole_text().find(says), std::string::npos) << alarm.text.whole_text();
+    }
+    for (int i = 0; i < 120; ++i) step(100);
+    EXPECT_EQ(read(at.ref), before) << what << " is back";
+    EXPECT_EQ(alarms("qos.changed"), 0U) << what;
+    expect_done(6, what);
+  };
+  PortTables map, low, high, limit, keys;
+  map.sl_to_vl = *before.sl_to_vl;
+  (*map.sl_to_vl)[3] = 0;
+  change("a map", "level 3 from port 0 leads to VL 0, not 3", map);
+  low.arbitration = before.arbitration;
+  low.arbitration->low[0].weight = 1;
+  change("weights of low priority", "low arbitration is", low);
+  high.arbitration = before.arbitration;
+  high.arbitration->high = {{0, 200}};
+  change("weights of high priority", "high arbitration is", high);
+  limit.arbitration = before.arbitration;
+  limit.arbitration->high_limit = 255;
+  change("the limit", "limit of high priority is 255, not", limit);
+  keys.pkeys = *before.pkeys;
+  keys.pkeys->push_back(0x9123);
+  change("keys", "is 0x9123, not 0x0000", keys);
 }
 
 TEST_F(SubnetQosTest, LanesThatDoNotSufficeAreAnAlarmAndForwardingGoesOn) {

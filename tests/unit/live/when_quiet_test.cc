@@ -87,7 +87,7 @@ TEST_F(LiveTest, AuditsRunBesideTheThreadThatRepairs) {
 
 TEST_F(LiveTest, AnAuditOfOtherRoutesIsNotTakenForOneOfThese) {
   start_live();
-  const auto routes = routes_of(*loop_->state());
+  const auto routes = routes_of(routes_, *loop_->state());
   ASSERT_TRUE(routes);
   const std::vector<fabric::PlaneId> planes = planes_of(
       (*routes)->scope(), std::vector<fabric::SwitchId>(topology_->switches().begin(), topology_->switches().end()));

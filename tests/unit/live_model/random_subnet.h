@@ -45,7 +45,7 @@ class RandomSubnet {
   };
 
   // 2 to 8 switches in a random connected graph, some cables twice, and 2 to 12 adapters; the first manages. In one seed
-  // of eight a torus of 4 x 4 switches with an adapter each, whose routes need lanes and are refused in direct mode.
+  // of eight a torus of 4 x 4 switches with an adapter each, whose routes need lanes and go up and down on one in direct mode.
   explicit RandomSubnet(std::mt19937_64& random) : random_(random) {
     const bool is_torus = pick(8) == 0;
     const unsigned adapters = is_torus ? kSide * kSide : 2 + pick(11);

@@ -256,7 +256,7 @@ TEST(PolicyLink, AClientThatDoesNotReadIsDropped) {
   for (std::uint32_t i = 1; i <= 100'000; ++i) policy.weights.push_back({Guid(i), i});
   ASSERT_TRUE(server.server->publish(policy));
   const auto stuck = connect_to(folder.file("s")).value();
-  std::string_view hello = "railweave 2 0000000000000001\n";
+  std::string_view hello = "railweave 3 0000000000000001\n";
   send(stuck.get(), hello);
   EXPECT_TRUE(server.problems.wait_for([](const auto& text) { return text.find("does not read") != text.npos; }));
 }

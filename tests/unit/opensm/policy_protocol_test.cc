@@ -22,6 +22,8 @@ RoutingPolicy random_policy(std::mt19937_64& random) {
   RoutingPolicy policy;
   policy.revision = random();
   policy.term = random() % 3;
+  policy.repeat = random() % 3;
+  policy.rewrite = random() % 3;
   for (std::uint64_t n = random() % 20; n > 0; --n)
     policy.drained_links.push_back({{guid(), port()}, {guid(), port()}});
   for (std::uint64_t n = random() % 5; n > 0; --n) policy.drained_switches.push_back(guid());
@@ -135,7 +137,7 @@ TEST(PolicyProtocol, EventsAreReadBack) {
   std::mt19937_64 random(3);
   for (int round = 0; round < 500; ++round) {
     PolicyEvent event;
-    event.kind = static_cast<Kind>(random() % 7);
+    event.kind = static_cast<Kind>(random() % 10);
     if (event.kind == Kind::trap || event.kind == Kind::written) event.device = Guid(random());
     if (event.kind == Kind::trap) {
       event.port = static_cast<unsigned>(random() % 255);
@@ -146,7 +148,7 @@ TEST(PolicyProtocol, EventsAreReadBack) {
       event.revision = random();
       event.digest = random();
     }
-    if (event.kind == Kind::refused) event.text = "reason " + std::to_string(random());
+    if (event.kind == Kind::refused || event.kind == Kind::noPorts) event.text = "reason " + std::to_string(random());
     const std::string line = write_event(event);
     ASSERT_EQ(line.back(), '\n');
     EXPECT_EQ(read_event(std::string_view(line).substr(0, line.size() - 1)).value(), event) << line;
@@ -165,10 +167,10 @@ TEST(PolicyProtocol, EventsAreReadBack) {
 }
 
 TEST(PolicyProtocol, TheGreetingNamesThePortAndTheVersion) {
-  EXPECT_EQ(write_hello(Guid(0xabc)), "railweave 2 0000000000000abc\n");
-  EXPECT_EQ(read_hello("railweave 2 0000000000000abc").value(), Guid(0xabc));
-  EXPECT_THAT(read_hello("railweave 1 1").error().text(), HasSubstr("version 2"));
-  EXPECT_FALSE(read_hello("railweave 2 0"));
+  EXPECT_EQ(write_hello(Guid(0xabc)), "railweave 3 0000000000000abc\n");
+  EXPECT_EQ(read_hello("railweave 3 0000000000000abc").value(), Guid(0xabc));
+  EXPECT_THAT(read_hello("railweave 1 1").error().text(), HasSubstr("version 3"));
+  EXPECT_FALSE(read_hello("railweave 3 0"));
   EXPECT_FALSE(read_hello("GET / HTTP/1.1"));
 }
 

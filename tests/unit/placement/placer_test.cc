@@ -151,6 +151,27 @@ PlannedFabric nvl72(std::size_t racks) {
   return plan;
 }
 
+// The only stage is in a group of its own, too: in one.
+TEST(Placement, AStageThatIsSpreadAloneStaysInOneGroup) {
+  const auto nodes_in_racks = regular_fabric(6, 8, {{LevelKind::rack, 4}}).build();
+  Placer placer(nodes_in_racks);
+  Allocations allocations = no_allocations(nodes_in_racks->topology());
+  allocations.write(0).used = 0xff;  // three nodes of one rack and two of the other
+  placer.sync(allocations);
+  for (const auto& [nodes, level, outcome] :
+       {std::tuple(3U, LevelKind::rack, Outcome::placed), std::tuple(4U, LevelKind::rack, Outcome::not_now),
+        std::tuple(5U, LevelKind::rack, Outcome::never), std::tuple(1U, LevelKind::node, Outcome::placed),
+        std::tuple(2U, LevelKind::node, Outcome::never)}) {
+    JobSpec spec = job({.tensor = 8, .data = nodes});
+    spec.spread_stages = level;
+    const auto result = placer.place(spec);
+    EXPECT_EQ(result.outcome, outcome) << nodes << " nodes in one " << fabric::to_string(level);
+    spec.stage.required = level;
+    spec.spread_stages.reset();
+    EXPECT_EQ(placer.place(spec).outcome, outcome) << "as where the level is required";
+  }
+}
+
 TEST(PlacementInNvl72, TensorGroupsStraddleNodesButNeverDomains) {
   const auto fabric = nvl72(3).build();
   Placer placer(fabric);

@@ -72,7 +72,7 @@ TEST(SonicQos, NotificationsAreStrictAndPausesAreBounded) {
   const Json config = Json::parse(*text);
   EXPECT_EQ(config["DSCP_TO_TC_MAP"]["RAILWEAVE"]["48"], "6");
   EXPECT_EQ(config["SCHEDULER"]["scheduler.6"],
-            Json({{"type", "STRICT"}, {"meter_type", "bytes"}, {"pir", "125000000"}}));
+            Json({{"type", "STRICT"}, {"meter_type", "bytes"}, {"cir", "125000000"}, {"pir", "125000000"}}));
   EXPECT_EQ(config["QUEUE"]["Ethernet4|6"]["scheduler"], "scheduler.6");
   // A watchdog on every port with a lossless queue, and the group whose headroom its pause is for.
   for (const char* port : {"Ethernet0", "Ethernet4"}) {

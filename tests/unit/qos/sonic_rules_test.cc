@@ -21,6 +21,7 @@ std::vector<std::pair<std::string, Json>> real_configs() {
   const std::filesystem::path folder = std::string(RAILWEAVE_SHARED_DATA) + "/sonic";
   if (!std::filesystem::exists(folder)) return configs;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (!file.is_regular_file()) continue;  // the models
     Json config = Json::parse(std::ifstream(file.path()));
     if (config.contains("SAMPLE_CONFIG_DB_JSON")) config = config["SAMPLE_CONFIG_DB_JSON"];
     configs.emplace_back(file.path().filename(), std::move(config));
@@ -159,7 +160,10 @@ TEST(SonicBuffers, HeadroomIsTheFormulas) {
     EXPECT_GE(now, before);
     before = now;
   }
-  EXPECT_FALSE(pfc_headroom(RateMbps(123'000), 5, {}));
+  // The quanta of the next faster rate, at its own rate on the cable.
+  EXPECT_GT(pfc_headroom(RateMbps(123'000), 5, {})->size_bytes, pfc_headroom(RateMbps(100'000), 5, {})->size_bytes);
+  EXPECT_LE(pfc_headroom(RateMbps(123'000), 5, {})->size_bytes, pfc_headroom(RateMbps(200'000), 5, {})->size_bytes);
+  EXPECT_FALSE(pfc_headroom(RateMbps(1'600'000), 5, {}));
   EXPECT_FALSE(pfc_headroom(RateMbps(100'000), -1, {}));
   SonicQos small = with_buffers();
   small.buffers->asic.memory_bytes = 100'000;

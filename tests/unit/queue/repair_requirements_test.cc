@@ -81,7 +81,7 @@ JobSpec demanding(Random& random, std::size_t nodes) {
     spec.spread = SpreadLimit{below(random, 2) == 0 ? LevelKind::node : LevelKind::rack,
                               spec.parallelism.tensor * (1 + below(random, 2))};
   }
-  if (below(random, 5) == 0 && spec.parallelism.pipeline > 1) spec.spread_stages = LevelKind::rack;
+  if (below(random, 5) == 0) spec.spread_stages = LevelKind::rack;
   if (below(random, 5) == 0 && spec.parallelism.context == 1) {  // else the order of ranks in slices has two forms
     spec.slices = {{below(random, 2) == 0 ? LevelKind::node : LevelKind::rack, 2U * spec.parallelism.tensor}};
   }
@@ -105,8 +105,8 @@ Demands demands_of(const PlannedFabric& plan, const JobSpec& spec, const JobOrac
       rule.class_of_rank.push_back(rank / slice.gpus);
     demands.rules.push_back(rule);
   }
-  if (spec.spread_stages && spec.parallelism.pipeline > 1) {
-    demands.stage_part = oracle.parts(*spec.spread_stages);
+  if (spec.spread_stages) {
+    if (spec.parallelism.pipeline > 1) demands.stage_part = oracle.parts(*spec.spread_stages);
     demands.rules.push_back(oracle.stage_rule(spec.spread_stages));
   }
   if (spec.spread) demands.spread_part = oracle.whole_parts(spec.spread->level);

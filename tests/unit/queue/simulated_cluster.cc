@@ -49,7 +49,9 @@ CycleResult SimulatedCluster::cycle() {
   std::vector<RunningJob> running;
   for (const auto id : queued_) {
     const SimulatedJob& job = jobs_.at(id);
-    queued.push_back({id, &job.spec, job.arrives_us, 0});
+    queued.push_back({.id = id, .spec = &job.spec, .submitted_us = job.arrives_us});
+    queued.back().place_until_us = job.place_until_us;
+    queued.back().kept = job.kept;
   }
   for (const auto id : running_) {
     const SimulatedJob& job = jobs_.at(id);
@@ -70,16 +72,25 @@ void SimulatedCluster::carry_out(const CycleResult& result) {
     if (!release(allocations_, fabric_->topology(), job.gpus)) fail("evicted a job without its GPUs");
     job.gpus.clear();
     ++job.evictions;
+    job.place_until_us = 0;
     queued_.push_back(evicted.job);
   }
   for (const auto& start : result.starts) {
     SimulatedJob& job = jobs_.at(start.job);
     if (std::erase(queued_, start.job) != 1) fail("started a job that is not queued");
     job.gpus = start.placement.held_gpus();
+    if (start.shape.has_value() == job.spec.shapes.empty()) fail("a shape is of a job with several");
+    if (start.shape) job.spec.parallelism = *start.shape;
     if (start.placement.gpu_of_rank.size() != rank_count(job.spec.parallelism)) fail("started a part of a job");
     if (!take(allocations_, fabric_->topology(), job.gpus)) fail("started on taken GPUs");
     job.started_us = now_us_;
     running_.push_back(start.job);
+  }
+  for (const auto id : queued_) jobs_.at(id).kept.clear();
+  for (const auto& kept : result.kept) {
+    SimulatedJob& job = jobs_.at(kept.job);
+    job.place_until_us = kept.until_us;
+    job.kept = kept.gpus;
   }
   if (result.waiting.size() != queued_.size() - result.evictions.size()) fail("a waiting job without a reason");
   check_conservation();

@@ -37,6 +37,8 @@ struct SimulatedJob {
   std::int64_t ended_us = -1;
   std::vector<fabric::GpuId> gpus;
   unsigned evictions = 0;
+  std::int64_t place_until_us = 0;  // as QueuedJob
+  std::vector<fabric::GpuId> kept;
 };
 
 // A job of `blocks` tensor groups of `tensor` GPUs that says how long it runs.

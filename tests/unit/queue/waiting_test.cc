@@ -140,14 +140,14 @@ TEST(Reasons, NameWhatAJobWaitsFor) {
   cluster.run(5 * kSecond);
   const CycleResult result = cluster.cycle();
   ASSERT_NE(reason_of(result, 2), nullptr);
-  EXPECT_THAT(
-      text(*reason_of(result, 2)),
-      testing::AllOf(HasSubstr("(0 GPUs free"), HasSubstr("expected at 1970-01-01T00:08:20Z when job-000001 ends")));
+  EXPECT_THAT(said(*reason_of(result, 2)).whole_text(), HasSubstr("(0 GPUs free"));
+  EXPECT_EQ(reason_of(result, 2)->at_us, 500 * kSecond);
+  EXPECT_EQ(reason_of(result, 2)->job, 1U);
   // Three of the five hosts that come free are left for the first: the long one may pass.
   EXPECT_EQ(reason_of(result, 3), nullptr);
   EXPECT_GE(cluster.job(3).started_us, 0);
-  EXPECT_EQ(text(*reason_of(result, 4)), "quota of tenant small: holds 0 of 2 GPUs, the job needs 4");
-  EXPECT_EQ(text(*reason_of(result, 6)), "behind job-000002 of higher priority");
+  EXPECT_EQ(said(*reason_of(result, 4)).whole_text(), "quota of tenant small: holds 0 of 2 GPUs, the job needs 4");
+  EXPECT_EQ(said(*reason_of(result, 6)).whole_text(), "behind job-000002 of higher priority");
   EXPECT_EQ(reason_of(result, 5)->code, WaitCode::behind);
 }
 
@@ -167,9 +167,9 @@ TEST(Reasons, AJobThatNeverFitsDelaysNoOther) {
 }
 
 TEST(Reasons, JobsAndTimesReadAsElsewhere) {
-  EXPECT_EQ(text({.code = WaitCode::not_before, .at_us = 1'795'251'600'000'000}),
+  EXPECT_EQ(said({.code = WaitCode::not_before, .at_us = 1'795'251'600'000'000}).whole_text(),
             "starts no earlier than 2026-11-21T09:00:00Z");
-  EXPECT_EQ(job_text(123), "job-000123");
+  EXPECT_EQ(job_name(123), "job-000123");
 }
 
 TEST(Cycle, GivesTheSameAnswerTwice) {

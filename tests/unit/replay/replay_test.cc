@@ -1,6 +1,7 @@
 // Replays against an independent simulation of single GPUs, and against invariants of every policy.
 #include "services/railweave/lab/replay/replay.h"
 
+#include <cmath>
 #include <map>
 #include <random>
 #include <regex>
@@ -10,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
+#include "services/railweave/lab/replay/generated_trace.h"
+#include "services/railweave/lab/replay/paired.h"
 #include "services/railweave/lab/replay/replay_svg.h"
 
 namespace railweave::cli {
@@ -112,6 +115,71 @@ TEST(Replay, LeavesOutWhatIsLargerThanTheFabric) {
   const ReplayReport report = replay_as("railweave", scheduler::Backfill::easy, trace);
   EXPECT_EQ(report.too_large, 1U);
   EXPECT_EQ(report.jobs, 9U);
+}
+
+// Running times follow the place: the same jobs take longer in all, and none less than it says.
+TEST(Replay, StretchesJobsByTheirPlace) {
+  const JobTrace trace = random_trace(4, 300, false);
+  for (const Stretch stretch : {Stretch::none, Stretch::spread, Stretch::predicted}) {
+    ReplayOptions options;
+    options.policy = "fifo-first-fit";
+    options.stretch = stretch;
+    options.heavy = true;
+    const ReplayReport report = replay(fabric_of("8"), trace, options, [](std::uint64_t) {});
+    if (stretch == Stretch::none) {
+      EXPECT_DOUBLE_EQ(report.mean_stretch, 1);
+    } else {
+      EXPECT_GT(report.mean_stretch, 1);
+    }
+    if (stretch == Stretch::spread) {
+      EXPECT_LE(report.mean_stretch, StretchedRuns::kSpreadFactor);
+    }
+  }
+}
+
+TEST(Replay, JobsThatWaitForABetterPlaceAreStretchedLess) {
+  ReplayOptions options;
+  options.stretch = Stretch::predicted;
+  options.heavy = true;
+  double plain = 0, waiting = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const JobTrace trace = generate_trace({64, 300, 0.9}, seed);
+    options.policy = "railweave";
+    plain += replay(fabric_of("8"), trace, options, [](std::uint64_t) {}).mean_stretch;
+    options.policy = kWaitingPolicy;
+    const ReplayReport report = replay(fabric_of("8"), trace, options, [](std::uint64_t) {});
+    EXPECT_EQ(report.jobs, trace.jobs.size());
+    waiting += report.mean_stretch;
+  }
+  EXPECT_LT(waiting, plain);
+}
+
+TEST(GeneratedTrace, HasTheLoadAskedForAndIsOneForASeed) {
+  const GeneratedLoad load{512, 2000, 0.8};
+  const JobTrace trace = generate_trace(load, 7);
+  ASSERT_EQ(trace.jobs.size(), load.jobs);
+  double gpu_s = 0;
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    const TraceJob& job = trace.jobs[i];
+    gpu_s += static_cast<double>(job.gpus) * static_cast<double>(job.runs_s);
+    EXPECT_TRUE(job.gpus >= 1 && job.gpus <= 128);
+    if (i > 0) {
+      EXPECT_LE(trace.jobs[i - 1].submitted_s, job.submitted_s);
+    }
+  }
+  EXPECT_NEAR(gpu_s / (512.0 * static_cast<double>(trace.jobs.back().submitted_s)), 0.8, 0.02);
+  const JobTrace again = generate_trace(load, 7), other = generate_trace(load, 8);
+  EXPECT_EQ(again.jobs[100].submitted_s, trace.jobs[100].submitted_s);
+  EXPECT_NE(other.jobs[100].submitted_s, trace.jobs[100].submitted_s);
+}
+
+// The interval of the mean of ten differences, worked out by hand: t = 2.262.
+TEST(Paired, GivesTheMeanAndItsInterval) {
+  const std::vector<double> differences{-0.1, -0.2, -0.3, -0.1, -0.2, -0.3, -0.1, -0.2, -0.3, -0.2};
+  const PairedDifference result = paired(differences);
+  EXPECT_NEAR(result.mean, -0.2, 1e-12);
+  EXPECT_NEAR(result.half_width, 2.262 * 0.0816496580927726 / std::sqrt(10.0), 1e-9);
+  EXPECT_TRUE(result.excludes_zero());
 }
 
 TEST(ReplaySvg, HasAxesALegendAndALinePerPolicy) {

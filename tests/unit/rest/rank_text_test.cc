@@ -169,8 +169,7 @@ TEST(RankText, TorchrunCountsRanksAsTheJobDoes) {
 // and no others.
 TEST(RankText, NcclHasOneListOfAdaptersForAllRanksOfANode) {
   static const std::regex grammar(
-      R"(([0-9]+) ([A-Za-z0-9._-]+) ([0-9]+) NCCL_IB_HCA==([A-Za-z0-9_:,]+) NCCL_IB_SL=([0-9]|1[0-5]) )"
-      R"(NCCL_IB_TC=([0-9]+) NCCL_CROSS_NIC=([012]) NCCL_ALGO=([A-Za-z,]+))");
+      R"(([0-9]+) ([A-Za-z0-9._-]+) ([0-9]+) NCCL_IB_HCA==([A-Za-z0-9_:,]+)( NCCL_CROSS_NIC=0)?)");
   for (const auto& job : {placed(kJob), dealt_in_turns()}) {
     const scheduler::RankMap map(*fabric(), job.spec.parallelism, job.placement.gpu_of_rank);
     std::map<std::string, std::set<std::string>> lists, expected;
@@ -195,6 +194,78 @@ TEST(RankText, NcclHasOneListOfAdaptersForAllRanksOfANode) {
       for (std::string adapter; std::getline(in, adapter, ',');) EXPECT_TRUE(named.insert(adapter).second) << adapter;
       EXPECT_EQ(named, expected[node]);
     }
+  }
+}
+
+// Names and forms of values as each library's own documentation has them.
+TEST(RankText, LibrariesAreToldClassAndPartitionInTheirOwnNames) {
+  const auto job = placed({.tensor = 8, .data = 2});
+  RankMarks marks;
+  marks.of_class = ClassMarks{.service_level = 3, .traffic_class = 104};
+  marks.pkey = 0x12;
+  marks.pkey_index = [](fabric::HostId) { return std::uint16_t{2}; };
+  marks.on_infiniband = true;
+  const std::map<std::string, std::string> of_class = {{"NCCL_IB_SL", "3"},
+                                                       {"NCCL_IB_TC", "104"},
+                                                       {"NCCL_IB_FIFO_TC", "104"},
+                                                       {"EP_OVERRIDE_RDMA_SL", "3"},
+                                                       {"UCX_IB_SL", "3"},
+                                                       {"UCX_IB_TRAFFIC_CLASS", "104"},
+                                                       {"NVSHMEM_IB_SL", "3"},
+                                                       {"NVSHMEM_IB_TRAFFIC_CLASS", "104"},
+                                                       {"MC_IB_SL", "3"},
+                                                       {"MC_IB_TC", "104"},
+                                                       {"MORI_RDMA_SL", "3"},
+                                                       {"MORI_RDMA_TC", "104"},
+                                                       {"MORI_IO_SL", "3"},
+                                                       {"MORI_IO_TC", "104"},
+                                                       {"UCCL_IB_SL", "3"},
+                                                       {"UCCL_IB_TC", "104"},
+                                                       {"ROCSHMEM_GDA_TRAFFIC_CLASS", "104"}};
+  const std::map<std::string, std::string> of_partition = {
+      {"NCCL_IB_PKEY", "2"}, {"MC_PKEY_INDEX", "2"}, {"UCX_IB_PKEY", "0x12"}};
+  const auto variables_of = [&](const std::string& text) {
+    std::vector<std::map<std::string, std::string>> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with('#')) continue;
+      std::istringstream words(line);
+      std::map<std::string, std::string> of;
+      for (std::string word; words >> word;) {
+        const auto at = word.find('=');
+        if (at != std::string::npos) of[word.substr(0, at)] = word.substr(at + 1);
+      }
+      found.push_back(std::move(of));
+    }
+    return found;
+  };
+  const auto text = write_rank_text(RankFormat::nccl, job, *fabric(), marks);
+  ASSERT_TRUE(text);
+  const auto ranks = variables_of(*text);
+  EXPECT_EQ(ranks.size(), 16U);
+  for (auto of : ranks) {
+    for (const auto& [name, value] : of_class) EXPECT_EQ(of[name], value) << name;
+    for (const auto& [name, value] : of_partition) EXPECT_EQ(of[name], value) << name;
+    EXPECT_EQ(of["RAILWEAVE_OUTSIDE_CLASS"], "rocshmem,libfabric,gloo") << "rocSHMEM knows no service level";
+    EXPECT_EQ(of["RAILWEAVE_OUTSIDE_PARTITION"], "nvshmem,mori,uccl,rocshmem,libfabric,gloo");
+  }
+  for (const auto format : {RankFormat::nccl, RankFormat::script}) {
+    const auto told = write_rank_text(format, job, *fabric(), marks);
+    EXPECT_NE(told->find("# outside the job's class, as they read no variable for it: rocshmem, libfabric, gloo\n"),
+              std::string::npos);
+  }
+  // On Ethernet the DSCP decides, and there are no partitions.
+  RankMarks ethernet;
+  ethernet.of_class = marks.of_class;
+  ethernet.on_ethernet = true;
+  for (auto of : variables_of(*write_rank_text(RankFormat::nccl, job, *fabric(), ethernet))) {
+    EXPECT_EQ(of["RAILWEAVE_OUTSIDE_CLASS"], "libfabric,gloo");
+    EXPECT_FALSE(of.contains("NCCL_IB_PKEY") || of.contains("UCX_IB_PKEY") ||
+                 of.contains("RAILWEAVE_OUTSIDE_PARTITION"));
+  }
+  // Without a class nothing is told of one: what users and hosts have set stays.
+  for (auto of : variables_of(*write_rank_text(RankFormat::nccl, job, *fabric(), RankMarks{.on_ethernet = true}))) {
+    for (const auto& [name, value] : of) EXPECT_TRUE(name == "NCCL_IB_HCA" || name == "NCCL_CROSS_NIC") << name;
   }
 }
 

@@ -146,7 +146,7 @@ TEST(DragonflyEngine, RoutesHealthyOnesMinimallyOnFewLanes) {
 
 TEST(DragonflyEngine, RoutesAroundFailuresMinimally) {
   std::map<unsigned, unsigned> mesh_lanes, plus_lanes;
-  unsigned cases = 0;
+  unsigned cases = 0, minimal = 0;
   for (const auto* shapes : {&kMeshes, &kPlus}) {
     for (const DragonflyShape& shape : *shapes) {
       for (std::uint64_t seed = 1; seed <= 16; ++seed) {
@@ -168,7 +168,9 @@ TEST(DragonflyEngine, RoutesAroundFailuresMinimally) {
         ++cases;
         ++(shape.spines > 0 ? plus_lanes : mesh_lanes)[routing->lanes.used()];
         EXPECT_FALSE(has_finding(*routing, "shapeAbandoned"));
-        if (drains) continue;
+        // On the levels as cabled a detour may have to be longer.
+        if (drains || has_finding(*routing, "levelsKept")) continue;
+        ++minimal;
         const Oracle oracle(input.view, group);
         ASSERT_FALSE(naive.route_length.empty()) << text(shape);
         for (const auto& [ends, length] : naive.route_length) {
@@ -177,6 +179,8 @@ TEST(DragonflyEngine, RoutesAroundFailuresMinimally) {
       }
     }
   }
+  EXPECT_GT(minimal, 0U);
+  std::printf("  minimal where nothing was drained: %u of %u\n", minimal, cases);
   for (const auto& [used, times] : mesh_lanes) std::printf("  dragonfly, %u lanes: %u\n", used, times);
   for (const auto& [used, times] : plus_lanes) std::printf("  dragonfly+, %u lanes: %u\n", used, times);
 }
@@ -197,7 +201,7 @@ TEST(DragonflyEngine, PassesAThirdGroupWhereTwoAreDisconnected) {
     const auto routing = kDragonfly.route(input).value();
     const auto naive = expect_verified(input, routing, text(shape));
     EXPECT_GT(naive.nonminimal + naive.longest, 3U);
-    EXPECT_TRUE(has_finding(routing, "detours"));
+    EXPECT_TRUE(has_finding(routing, "detours") || has_finding(routing, "levelsKept"));
     EXPECT_LE(routing.lanes.used(), 3U);
   }
 }

@@ -54,6 +54,26 @@ SlurmJob job_of(const std::map<std::string, std::string>& values) {
   return read.jobs.at(0);
 }
 
+TEST(Squeue, SaysWhichNumbersOfNodesSlurmMayGive) {
+  auto values = waiting("17");
+  values["NumNodes"] = "4";
+  values["tres-alloc"] = "cpu=1,mem=2000M,node=2,billing=1,gres/gpu=16";
+  const SlurmJob range = job_of(values);
+  EXPECT_TRUE(range.has_range() && !range.has_any_shape());
+  EXPECT_EQ(range.needs.least_nodes, 2U);
+  EXPECT_EQ(range.needs.most_nodes, 4U);
+  EXPECT_EQ(range.gpus, 32U) << "gres/gpu is that of two nodes";
+  values["tres-alloc"] = "cpu=4,node=4,gres/gpu=32";
+  EXPECT_FALSE(job_of(values).has_range());
+  values["tres-per-node"] = "N/A";
+  values["tres-per-job"] = "gres:gpu:h100:24";
+  values["tres-alloc"] = "cpu=1,node=1";
+  const SlurmJob any = job_of(values);
+  EXPECT_TRUE(any.has_any_shape() && !any.has_range());
+  EXPECT_EQ(any.gpus, 24U);
+  EXPECT_EQ(any.needs.gpu_type, "h100");
+}
+
 TEST(Squeue, ReadsFieldsByWidth) {
   const SlurmJob job = job_of(waiting("17_3"));
   EXPECT_EQ(job.key(), "17_3.0");
@@ -75,9 +95,10 @@ TEST(Squeue, AJobWithLineEndsInItsCommentIsNoOtherJob) {
   values["Name"] = "a\n" + forged;
   values["Comment"] = "b\n" + forged + forged;
   const SlurmJobs read = read_squeue(squeue_line(values) + squeue_line(waiting("18")), 0);
-  EXPECT_GT(read.unreadable, 0U);
-  ASSERT_EQ(read.jobs.size(), 1U);
-  EXPECT_EQ(read.jobs[0].id, "18");
+  EXPECT_EQ(read.unreadable, 0U) << "records are told apart by their length";
+  ASSERT_EQ(read.jobs.size(), 2U);
+  EXPECT_EQ(read.jobs[0].id, "17");
+  EXPECT_EQ(read.jobs[1].id, "18");
 }
 
 TEST(Squeue, CountsGpusHoweverTheyAreAskedFor) {
@@ -101,7 +122,8 @@ TEST(Squeue, CountsGpusHoweverTheyAreAskedFor) {
 TEST(JobBody, SaysWhatTheCommentSays) {
   auto values = waiting("17");
   values["Comment"] = "run 5; railweave: tp=4,pp=2 guarantee=100 class=all-reduce level=nvlinkDomain";
-  const auto body = job_body({"gpu", "other"}, job_of(values), nullptr, std::vector<std::string>{"n9"});
+  const std::vector<std::string> excluded{"n9"}, allowed{"n1", "n2"};
+  const auto body = job_body({"gpu", "other"}, job_of(values), nullptr, {excluded, allowed});
   ASSERT_TRUE(body) << body.error().text();
   EXPECT_EQ(*body, cli::Json::parse(
                        R"({"name":"slurm/gpu/17.0","tenant":"physics","parallelism":{"tensor":4,"pipeline":2,"data":2},
@@ -199,13 +221,26 @@ TEST(Plan, WhatSlurmsBlocksRefuseIsLeftToSlurmOnce) {
   job.reason = "BadConstraints";
   job.held = true;  // as Slurm says of such a job
   EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {}, true).leave, ElementsAre("2"));
-  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {}, false).repin, ElementsAre("2"));
+  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {}, false).leave, ElementsAre("2"));
   job.mark = "railweave: left to Slurm: its blocks";
   job.held = false;
   const Names plan = planned({job}, {{"2.0", "job-000002 accepted"}}, {}, true);
   EXPECT_TRUE(plan.leave.empty() && plan.place.empty() && plan.pin.empty() && plan.repin.empty());
   EXPECT_THAT(plan.end, ElementsAre("job-000002")) << "its placement was not ended before railweave-slurm was";
   EXPECT_TRUE(planned({job}, {}, {}, true).place.empty());
+}
+
+TEST(Plan, WhatSlurmHoldsBackOrRefusesIsNotPinnedAgain) {
+  for (const char* reason : {"QOSMaxJobsPerUserLimit", "AssocGrpGRES", "Licenses", "PartitionTimeLimit",
+                             "ReqNodeNotAvail, Reserved for maintenance"}) {
+    SlurmJob job = pinned("2", "job-000002");
+    job.reason = reason;
+    EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}).leave, ElementsAre("2")) << reason;
+  }
+  SlurmJob job = pinned("2", "job-000002");
+  job.reason = "ReqNodeNotAvail, UnavailableNodes:n2";
+  EXPECT_THAT(planned({job}, {{"2.0", "job-000002 accepted"}}, {"n2"}).repin, ElementsAre("2"))
+      << "another node may do";
 }
 
 TEST(Plan, APinByLeavingOthersOutIsSaidByTheMark) {
@@ -378,6 +413,8 @@ TEST(Plan, WhatCannotBeginWhereItIsPinnedIsPlacedAgain) {
   SlurmJob drained = pinned("2", "job-000002");
   drained.reason = "ReqNodeNotAvail, UnavailableNodes:n1";
   EXPECT_THAT(planned({drained}, {{"2.0", "job-000002"}}).repin, ElementsAre("2"));
+  drained.needs.partition = "debug,all";
+  EXPECT_TRUE(planned({drained}, {{"2.0", "job-000002"}}).repin.empty()) << "said of debug, before all is tried";
 }
 
 TEST(Plan, RunningJobsAreAdoptedOnceAndCheckedWhereTheirMarkSaysNothing) {

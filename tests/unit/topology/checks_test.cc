@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
+#include "fabric/topology/topology_builder.h"
 #include "tests/unit/topology/small_fabric.h"
 
 namespace railweave::fabric {
@@ -137,7 +138,40 @@ TEST(Checks, SwappedCablesAreNamed) {
   const auto findings = with_code(topology, "adapterOnOddRail");
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings.front().objects.size(), 2U);
-  EXPECT_THAT(findings.front().message, HasSubstr("dgx-b9 mlx5_2 is on rail-3"));
+  EXPECT_THAT(findings.front().message, HasSubstr("dgx-b9 mlx5_2 is on rail-3 and not on rail-2"));
+  EXPECT_THAT(with_code(topology, "portsCrossed").front().message,
+              HasSubstr("host dgx-b9: the cables of mlx5_2 port 1 and mlx5_3 port 1 are crossed"));
+}
+
+// As with one dual-port adapter for both rails: which port is on which rail says that the cables of one host are crossed.
+TEST(Checks, CrossedPortsOfOneAdapterAreNamedWithTheFix) {
+  for (const unsigned odd : {5U, 8U}) {  // 8: no host
+    TopologyBuilder builder;
+    const auto cable = infiniband_link(4, LinkSpeed::hdr);
+    const auto rail0 = builder.add_switch({.guid = Guid(0x100), .name = "sw0", .ports = 40});
+    const auto rail1 = builder.add_switch({.guid = Guid(0x101), .name = "sw1", .ports = 40});
+    for (unsigned n = 0; n < 8; ++n) {
+      const auto hca = builder.add_hca({.guid = Guid(0x1000 + 16 * n),
+                                        .host = builder.host("n" + std::to_string(n)),
+                                        .device = "mlx5_0",
+                                        .ports = 2});
+      builder.connect({rail0, n + 1}, {hca, n == odd ? 2U : 1U}, cable);
+      builder.connect({rail1, n + 1}, {hca, n == odd ? 1U : 2U}, cable);
+    }
+    const auto topology = std::move(builder).build().value();
+    ASSERT_EQ(topology.rails().size(), 2U);
+    const auto crossed = with_code(topology, "portsCrossed");
+    EXPECT_EQ(crossed.size(), odd < 8 ? 1U : 0U);
+    if (crossed.empty()) {
+      EXPECT_TRUE(with_code(topology, "adapterOnOddRail").empty());
+      continue;
+    }
+    const std::string& text = crossed.front().message;
+    EXPECT_THAT(text, HasSubstr("host n5"));
+    EXPECT_THAT(text, HasSubstr("mlx5_0 port 1 is on rail-1, mlx5_0 port 2 on rail-0"));
+    EXPECT_THAT(text, HasSubstr("exchange their ends at sw1 port 6 and sw0 port 6"));
+    EXPECT_THAT(crossed.front().objects, ElementsAre("0000000000001050/1", "0000000000001050/2"));
+  }
 }
 
 TEST(Checks, NameLeavesAndSpinesThatLackLinks) {

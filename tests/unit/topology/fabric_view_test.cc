@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
+#include "fabric/topology/topology_builder.h"
 
 namespace railweave::fabric {
 namespace {
@@ -34,6 +35,32 @@ TEST(FabricView, EveryLinkIsUpInitially) {
     EXPECT_TRUE(view.alive(link));
     EXPECT_FALSE(view.drained(link));
   }
+}
+
+TEST(FabricView, TheRateIsTheLesserOfAcceptedAndSeen) {
+  FabricView view(small_tree());
+  const LinkId link = uplink(view.topology());
+  const RateMbps accepted = view.topology().rate(link);
+  ASSERT_GT(accepted.value(), 2'000);
+  EXPECT_EQ(view.rate(link), accepted);
+  const FabricView before = view;
+  view.set_rate_seen(link, RateMbps(2'000));
+  EXPECT_EQ(view.rate(link), RateMbps(2'000));
+  EXPECT_EQ(view.rate_seen(link), RateMbps(2'000));
+  EXPECT_EQ(before.rate(link), accepted) << "a copy keeps what it was";
+  view.set_rate_seen(link, RateMbps(accepted.value() * 2));
+  EXPECT_EQ(view.rate(link), accepted) << "no more than accepted is counted on";
+  view.set_rate_seen(link, RateMbps(0));
+  EXPECT_EQ(view.rate(link), accepted) << "not known";
+
+  TopologyBuilder builder;
+  const auto sw = builder.add_switch({.guid = Guid(1), .name = "sw", .ports = 1});
+  const auto hca = builder.add_hca({.guid = Guid(2), .host = builder.host("n0"), .device = "mlx5_0"});
+  builder.connect({sw, 1}, {hca, 1}, LinkSpec{});
+  FabricView unknown(std::make_shared<const Topology>(std::move(builder).build().value()));
+  EXPECT_EQ(unknown.rate(LinkId(0)), RateMbps(0));
+  unknown.set_rate_seen(LinkId(0), RateMbps(25'000));
+  EXPECT_EQ(unknown.rate(LinkId(0)), RateMbps(25'000)) << "where no rate is accepted the one that is seen counts";
 }
 
 TEST(FabricView, LinksBetweenSitesHaveStatesAndDrainsOfTheirOwn) {

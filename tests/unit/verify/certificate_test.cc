@@ -229,7 +229,7 @@ TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
   EXPECT_EQ(spoil("\"fnv1a64\":\"", "\"fnv1a64\":\"0"), 1);
   EXPECT_EQ(spoil("\"reservedMbps\":[", "\"reservedMbps\":[400000"), 1);
   EXPECT_EQ(spoil("\"certificate\"", "\"letter\""), 2);
-  EXPECT_EQ(spoil("\"jobs\"", "\"jods\""), 2);
+  EXPECT_EQ(spoil("\"jobs\"", "\"jods\""), 1) << "a member is missing, another is unknown";
   site.certificate = good;
   site.fdbs.replace(site.fdbs.find(": 00") + 2, 3, "250");  // a switch sends into nothing
   EXPECT_EQ(site.verify(), 1);

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The steps of control on a real slurmctld: observe, order and place, taken and taken back while jobs run. Before the last one Railweave
+changes no job's nodes or time and no node; it says where it would have placed what Slurm began.
+
+slurm_steps_test.py BIN_FOLDER          exit code 77: Slurm is not installed
+"""
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from slurm import wait_for  # noqa: E402
+from slurm_cluster import GRACE, agrees, run  # noqa: E402
+
+FAR = ["-N2", "-w", "node-01,node-16", "--gres=gpu:8", "--account=research"]  # in two NVLink domains
+NEAR = ["-N2", "--gres=gpu:8", "--account=research"]
+
+
+def began_at_once(cluster, job):
+    before = time.monotonic()
+    one = cluster.wait(job, "RUNNING", GRACE - 4)
+    return one, time.monotonic() - before
+
+
+def mark(cluster, job, words):
+    return wait_for(lambda: (text := cluster.job(job)["mark"]) and words in text and text, lambda: f"{words}: {cluster.job(job)}\n{cluster.log()}", 30)
+
+
+def external(cluster, key):
+    return cluster.service.request("GET", f"/v1/jobs/{cluster.held()[key]}")[2]["spec"]["external"]
+
+
+def observed(cluster):
+    with cluster.marking_nothing():
+        far = cluster.submit(*FAR)
+        one, _ = began_at_once(cluster, far)
+    advice = mark(cluster, far, "Railweave would have chosen node-[")
+    assert " ms of communication predicted for a step instead of " in advice and "order=" not in advice, advice
+    told = external(cluster, f"{far}.0")
+    assert told["step"] == "observe" and told["advice"] in advice, (told, advice)
+    shown = cluster.railweave("jobs", "show", cluster.held()[f"{far}.0"])
+    assert f"slurm {far}, step observe" in shown and "would have chosen" in shown, shown
+    assert sorted(cluster.placement(f"{far}.0")) == ["node-01", "node-16"]
+
+    # Also where the mark is on it already: nothing waits for Railweave.
+    near = cluster.submit(*NEAR)
+    one, took = began_at_once(cluster, near)
+    assert one["ReqNodeList"] == "(null)" and took < GRACE / 2, (took, one)
+    assert sorted(cluster.nodes(one["NodeList"])) == sorted(wait_for(
+        lambda: f"{near}.0" in cluster.held() and cluster.placement(f"{near}.0"), lambda: f"adopted\n{cluster.log()}"))
+    # A node out of use in Railweave is Slurm's as before.
+    cluster.railweave("nodes", "drain", "node-10", "--reason", "a look")
+    time.sleep(3)
+    assert "DRAIN" not in cluster.slurm.run("sinfo", "-h", "-n", "node-10", "-o", "%T").upper(), "observe drains nothing"
+    return far, near
+
+
+def steps(cluster):
+    far, near = observed(cluster)
+    cluster.end()
+    cluster.start("--step", "order")
+    ordered = cluster.submit(*NEAR)
+    one, took = began_at_once(cluster, ordered)
+    assert one["ReqNodeList"] == "(null)" and took < GRACE / 2, (took, one)
+    assert "order=" in mark(cluster, ordered, "order="), "ranks have an order"
+    assert external(cluster, f"{ordered}.0")["step"] == "order"
+
+    cluster.end()
+    cluster.start("--trouble", "0")
+    placed = cluster.submit(*NEAR)
+    nodes = agrees(cluster, placed)
+    assert cluster.job(placed)["ReqNodeList"] != "(null)" and len(nodes) == 2
+    assert external(cluster, f"{placed}.0") == {"scheduler": "slurm", "id": placed, "step": "place"}
+    wait_for(lambda: "DRAIN" in cluster.slurm.run("sinfo", "-h", "-n", "node-10", "-o", "%T").upper(), "the step `place` passes drains on")
+
+    # And back, beside everything that runs.
+    cluster.end()
+    cluster.start("--step", "observe")
+    last = cluster.submit(*NEAR)
+    one, took = began_at_once(cluster, last)
+    assert one["ReqNodeList"] == "(null)" and took < GRACE / 2, (took, one)
+    wait_for(lambda: f"{last}.0" in cluster.held(), lambda: f"adopted\n{cluster.log()}")
+    for job in (far, near, ordered, placed):
+        one = cluster.job(job)
+        assert one["JobState"] == "RUNNING" and one["Restarts"] == "0", one
+    assert {f"{job}.0" for job in (far, near, ordered, placed, last)} == set(cluster.held()), cluster.held()
+    cluster.cancel(far, near, ordered, placed, last)
+
+
+if __name__ == "__main__":
+    sys.exit(run("steps of control", steps, generator=("rail-optimized", "--nvlink-domain", "64", "--gpus-per-host", "8"), options=("--step", "observe")))

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The step `observe` on a real Kubernetes, taken before `place` and taken back while groups run: pods are the scheduler's alone, Railweave
+holds their GPUs and says where it would have placed them.
+
+observe_test.py BIN_FOLDER observe
+"""
+import sys
+
+from cluster import gated, main
+
+
+def running(cluster, name, pods, namespace="default"):
+    return cluster.until(f"{name} runs", lambda: (found := cluster.pods(name, namespace)) and len(found) == pods and all(
+        pod["status"].get("phase") == "Running" for pod in found) and found)
+
+
+def told(cluster, name, pods, namespace="default"):
+    """Its pods run, Railweave holds their nodes, and an event of the first has the advice that the job has."""
+    found = running(cluster, name, pods, namespace)
+    job = cluster.until("it is adopted", lambda: cluster.job_of(f"{namespace}/job/{name}"))
+    shown = cluster.service.request("GET", f"/v1/jobs/{job}")[2]
+    assert set(shown["nodeList"]) == {pod["spec"]["nodeName"] for pod in found}, shown["nodeList"]
+    external = shown["spec"]["external"]
+    assert external["step"] == "observe" and external["advice"].startswith("Railweave would "), external
+    cluster.until("an event says so", lambda: any(external["advice"] in text for pod in found for text in cluster.events(pod)))
+    assert not any(gated(pod) or "railweave.dev/ranks" in pod["metadata"]["annotations"] for pod in found)
+    return found
+
+
+def observe(cluster):
+    cluster.controller.start("--step=observe")
+    cluster.job("plain", 2, gate=False)
+    plain = told(cluster, "plain", 2)
+    # In a namespace that is enrolled the webhook is there, and changes nothing; what its author has gated waits for nothing.
+    cluster.job("enrolled", 2, namespace="team", gate=False)
+    told(cluster, "enrolled", 2, "team")
+    cluster.job("gated", 2)
+    told(cluster, "gated", 2)
+    # A node out of use in Railweave is Kubernetes' as before.
+    assert cluster.service.request("POST", "/v1/nodes/node-16/drain", '{"reason": "a look", "force": true}')[0] == 200
+    assert not cluster.api.get("/api/v1/nodes/node-16")["spec"].get("unschedulable")
+
+    cluster.controller.stop()
+    cluster.controller.start()
+    cluster.job("placed", 3)
+    nodes = cluster.placed_job("placed", 3)
+    cluster.until("the step `place` passes drains on", lambda: cluster.api.get("/api/v1/nodes/node-16")["spec"].get("unschedulable"))
+
+    cluster.controller.stop()
+    cluster.controller.start("--step=observe")
+    cluster.job("last", 2)
+    told(cluster, "last", 2)
+    assert [pod["spec"]["nodeName"] for pod in cluster.pods("placed")] == nodes
+    assert [pod["metadata"]["uid"] for pod in cluster.pods("plain")] == [pod["metadata"]["uid"] for pod in plain], "what runs goes on"
+    for name, namespace in (("plain", "default"), ("enrolled", "team"), ("gated", "default"), ("placed", "default"), ("last", "default")):
+        cluster.end_job(name, namespace)
+    cluster.until("everything is free", lambda: cluster.free_gpus() == 128)
+
+
+if __name__ == "__main__":
+    sys.exit(main({"observe": observe}, *sys.argv[1:3]))

@@ -1,0 +1,251 @@
+// `railweave fabric import -o FILE` and `railweave assess` offline, on small files as a site's tools write them, and on
+// real dumps.
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/railweave/terminal/json.h"
+#include "tests/unit/cli/stub_service.h"
+#include "tests/unit/formats/site_samples.h"
+
+namespace railweave::cli {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kSqueue = R"({"jobs":[
+{"job_id":7,"name":"train","user_name":"ada","job_state":["RUNNING"],"nodes":"n[1,3,2,4]","tres_alloc_str":"cpu=4,gres/gpu=32,node=4"},
+{"job_id":8,"name":"eval","user_name":"bob","job_state":["RUNNING"],"nodes":"n[1,3]","tres_alloc_str":"gres/gpu:h100=16"},
+{"job_id":9,"name":"next","user_name":"bob","job_state":["PENDING"],"nodes":""},
+{"job_id":10,"name":"odd","user_name":"bob","job_state":"RUNNING","nodes":"n[1-"}],"last_update":{"number":1}})";
+
+constexpr const char* kSacct =
+    "JobID|User|Submit|Start|End|State|AllocTRES|NNodes|NodeList\n"
+    "1|ada|2026-11-01T10:00:00|2026-11-01T10:30:00|2026-11-01T18:00:00|COMPLETED|cpu=8,gres/gpu=16,node=2|2|n[1,3]\n"
+    "1.batch|ada|2026-11-01T10:00:00|2026-11-01T10:30:00|2026-11-01T18:00:00|COMPLETED|cpu=8,gres/gpu=16|2|n[1,3]\n"
+    "2|bob|2026-11-01T11:00:00|2026-11-01T12:00:00|2026-11-01T14:00:00|COMPLETED|gres/gpu=8,node=1|1|n2\n"
+    "3|bob|2026-11-01T12:00:00|None|Unknown|PENDING||1|None assigned\n"
+    "4|bob|2026-11-01T12:00:00|2026-11-01T11:00:00|2026-11-01T13:00:00|COMPLETED|gres/gpu=8|1|n2\n"
+    "5|bob|2026-11-02T12:00:00|2026-11-02T12:00:10|2026-11-02T13:00:00|COMPLETED|cpu=4|1|n2\n";
+
+std::string read_back(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string sample(const std::string& name) { return scratch_file(name, fabric::site_samples().at(name)); }
+
+Json document(const std::vector<std::string>& arguments) {
+  const Finished finished = run_railweave(arguments);
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  return parse_json(finished.out).value_or(Json());
+}
+
+std::vector<std::string> codes_of(const Json& report) {
+  std::vector<std::string> codes;
+  for (const Json& finding : list(report, "findings")) codes.push_back(text_of(finding, "code"));
+  return codes;
+}
+
+TEST(ImportOffline, WritesWhatSeveralSourcesTellAndTouchesNoService) {
+  const std::string path = scratch_path("merged.json");
+  const Finished finished = run_railweave({"fabric", "import", sample("links.txt"), sample("nodes.json"),
+                                           sample("topology.conf"), "-o", path, "--server", "http://127.0.0.1:9"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("Hosts:              4\n"), HasSubstr("readFrom"), HasSubstr("iblinkinfo")));
+  const Json fabric = document({"lab", "fabric", path, "-o", "json"});
+  EXPECT_EQ(fabric["switches"], 3);
+  EXPECT_EQ(fabric["gpus"], 24);
+  const Finished placed = run_railweave({"lab", "place", path, "--tp", "8", "--dp", "2"});
+  EXPECT_EQ(placed.exit_code, 0) << placed.err;
+}
+
+TEST(ImportOffline, PlacesOnGroupsAlone) {
+  const std::string path = scratch_path("cloud.json");
+  EXPECT_EQ(run_railweave({"fabric", "import", sample("kubernetes.json"), "-O", path}).exit_code, 0);
+  const Finished placed = run_railweave({"lab", "place", path, "--tp", "4", "--dp", "2"});
+  EXPECT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(placed.out, AllOf(HasSubstr("n1"), HasSubstr("n2"), Not(HasSubstr("n3"))));
+}
+
+TEST(ImportOffline, YamlIsReadAndAFolderStandsForItsFiles) {
+  const std::string yaml = scratch_file("topology.yaml",
+                                        "---\n- topology: t\n  cluster_default: true\n  tree:\n    switches:\n"
+                                        "      - switch: leaf-1\n        nodes: n[1-2]\n");
+  const Json fabric = document({"fabric", "import", yaml, "-O", scratch_path("out-yaml.json"), "-o", "json"});
+  EXPECT_EQ(fabric["hosts"], 2);
+  const std::string folder = scratch_path("folder");
+  std::filesystem::create_directory(folder);
+  for (const char* name : {"config_db.json", "n1.lldp.json"}) {
+    std::ofstream(folder + "/" + name) << fabric::site_samples().at(name);
+  }
+  EXPECT_EQ(document({"fabric", "import", folder, "-O", scratch_path("out-folder.json"), "-o", "json"})["switches"], 3);
+}
+
+TEST(ImportOffline, RefusesWhatIsUnknownWithAllThatIsRead) {
+  const std::string file = scratch_file("compose.json", R"({"version":3,"services":{}})");
+  const Finished finished = run_railweave({"fabric", "import", sample("links.txt"), file, "-O", scratch_path("none")});
+  EXPECT_EQ(finished.exit_code, 8);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr("compose.json"), HasSubstr("begins with \"version\""),
+                                  HasSubstr("output of iblinkinfo"), HasSubstr("kubectl get nodes -o json")));
+  EXPECT_FALSE(std::filesystem::exists(scratch_path("none")));
+  const Finished broken = run_railweave(
+      {"fabric", "import", scratch_file("cut.json", "{\"nodes\":[{\"gres\":\"gpu:8\",\n\"name\":"), "-O", "-"});
+  EXPECT_EQ(broken.exit_code, 8);
+  EXPECT_THAT(broken.err, HasSubstr("cut.json: line 2"));
+}
+
+TEST(ImportOnline, SendsOneMergedFabricWhereTheServiceReadsNoneOfTheFiles) {
+  StubService service;
+  service.on(api::Method::put, "/v1/fabric/topology",
+             [](const api::Request&) { return api::Response::json(R"({"hosts":4,"switches":3})"); });
+  const std::string links = sample("links.txt"), nodes = sample("nodes.json");
+  EXPECT_EQ(service.run({"fabric", "import", links, nodes}).exit_code, 0);
+  const auto asked = service.asked();
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_EQ(asked[0].target, "/v1/fabric/topology?format=native&source=" + links + ", " + nodes);
+  EXPECT_EQ(list(Json::parse(asked[0].body), "switches").size(), 3U);
+}
+
+TEST(Assess, TellsOfJobsOutOfOrderSpreadAndSharingPorts) {
+  const Json report = document({"assess", sample("links.txt"), sample("nodes.json"),
+                                scratch_file("squeue.json", kSqueue), "--gpus-per-node", "8", "--json"});
+  EXPECT_THAT(codes_of(report), AllOf(Contains("jobsStraddle"), Contains("ranksOutOfOrder"), Contains("portsShared")));
+  const Json& jobs = report["sections"]["jobs"];
+  ASSERT_EQ(jobs["jobs"].size(), 2U);
+  EXPECT_EQ(jobs["jobs"][0]["ringCrossings"], 4);
+  EXPECT_EQ(jobs["jobs"][0]["fewestRingCrossings"], 2);
+  EXPECT_EQ(jobs["jobs"][1]["leafGroups"], 2);
+  EXPECT_EQ(jobs["jobs"][1]["fewestLeafGroups"], 1);
+  EXPECT_EQ(jobs["leftOut"].size(), 1U);
+  for (const Json& finding : report["findings"]) {
+    EXPECT_FALSE(text_of(finding, "sure").empty()) << finding;
+    EXPECT_FALSE(text_of(finding, "title").empty()) << finding;
+  }
+}
+
+// As Debian's Slurm writes them without accounting.
+TEST(Assess, CountsGpusThatSlurmTellsAsGresAlone) {
+  const std::string squeue = scratch_file(
+      "gres.json",
+      R"x({"jobs":[{"job_id":1,"job_state":"RUNNING","nodes":"n[1,2]","gres_detail":["gpu:8(IDX:0-7)","gpu:h100:4(IDX:0,2,4,6)"]},)x"
+      R"x({"job_id":2,"job_state":"RUNNING","nodes":"n[3,4]","tres_per_node":"gres:gpu:4"}],"last_update":1})x");
+  const Json report = document({"assess", sample("links.txt"), squeue, "--json"});
+  EXPECT_EQ(report["sections"]["jobs"]["jobs"][0]["gpus"], 12);
+  EXPECT_EQ(report["sections"]["jobs"]["jobs"][1]["gpus"], 8);
+}
+
+TEST(Assess, ReadsPodsInTheOrderOfTheirIndices) {
+  const auto pod = [](const char* name, const char* node, const char* index) {
+    return std::string(R"({"kind":"Pod","metadata":{"name":")") + name +
+           R"(","namespace":"ml","labels":{"training.kubeflow.org/job-name":"big","training.kubeflow.org/replica-index":")" +
+           index + R"("}},"spec":{"nodeName":")" + node +
+           R"(","containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]},"status":{"phase":"Running"}})";
+  };
+  const std::string pods = R"({"apiVersion":"v1","kind":"List","items":[)" + pod("a", "n3", "10") + "," +
+                           pod("b", "n1.example", "2") + "," + pod("c", "n2", "1") + R"(,{"kind":"Pod"}]})";
+  const Json report = document({"assess", sample("links.txt"), scratch_file("pods.json", pods), "--json"});
+  const Json& jobs = report["sections"]["jobs"]["jobs"];
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs[0]["id"], "ml/big");
+  EXPECT_EQ(jobs[0]["hosts"], 3);
+  EXPECT_EQ(jobs[0]["gpus"], 24);
+  EXPECT_EQ(jobs[0]["ringCrossings"], 2);
+  EXPECT_TRUE(jobs[0]["orderKnown"].get<bool>());
+}
+
+TEST(Assess, ReplaysThePastBesideWhatHappened) {
+  const Json report =
+      document({"assess", sample("links.txt"), "--gpus-per-node", "8", scratch_file("sacct.txt", kSacct), "--json"});
+  const Json& past = report["sections"]["past"];
+  EXPECT_EQ(past["jobs"], 3);
+  EXPECT_EQ(past["rowsLeftOut"], 1);
+  EXPECT_EQ(past["placed"], 1);
+  EXPECT_EQ(past["straddling"], 1);
+  EXPECT_NEAR(past["meanWaitS"].get<double>(), (1800 + 3600 + 10) / 3.0, 0.1);
+  EXPECT_LE(past["lostGpuHours"]["low"].get<double>(), past["lostGpuHours"]["mean"].get<double>());
+  EXPECT_EQ(past["replays"].size(), 2U);
+}
+
+TEST(Assess, WritesOneFileWithoutAnythingFromElsewhere) {
+  const std::string path = scratch_path("report.html");
+  const std::string squeue =
+      scratch_file("evil.json", R"({"jobs":[{"job_id":1,"name":"<script>alert(1)</script>","job_state":"RUNNING",)"
+                                R"("nodes":"n[1,3]"}],"last_update":1})");
+  const Finished finished = run_railweave({"assess", sample("links.txt"), squeue, "-o", path});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  const std::string html = read_back(path);
+  EXPECT_THAT(html, AllOf(HasSubstr("<!doctype html>"), HasSubstr("<svg class='chart'"),
+                          HasSubstr("prefers-color-scheme"), HasSubstr("&lt;script&gt;"), HasSubstr("How sure")));
+  for (const char* from_elsewhere : {"<script", "http://", "https://", "<img", "<link", "@import"}) {
+    EXPECT_THAT(html, Not(HasSubstr(from_elsewhere)));
+  }
+}
+
+TEST(Assess, ComparesTheTablesThatSwitchesHold) {
+  const std::string links = sample("opensm-subnet.lst"), fdbs = scratch_path("opensm.fdbs");
+  ASSERT_EQ(run_railweave({"fabric", "import", links, "-O", scratch_path("own.json")}).exit_code, 0);
+  ASSERT_EQ(run_railweave({"lab", "route", scratch_path("own.json"), "--write-fdbs", fdbs}).exit_code, 0);
+  const Json same = document({"assess", links, fdbs, "--json"});
+  EXPECT_EQ(same["sections"]["routes"]["held"]["deadPairs"], 0);
+  EXPECT_EQ(same["sections"]["routes"]["held"]["maxLinkLoadHosts"],
+            same["sections"]["routes"]["railweave"]["maxLinkLoadHosts"]);
+  std::string text = read_back(fdbs);
+  for (auto at = text.find(" : 003 "); at != std::string::npos; at = text.find(" : 003 "))
+    text.replace(at, 7, " : 004 ");
+  const Json dead = document({"assess", links, scratch_file("dead.fdbs", text), "--json"});
+  EXPECT_GT(dead["sections"]["routes"]["held"]["deadPairs"].get<int>(), 0);
+  EXPECT_EQ(codes_of(dead).front(), "heldDeadPairs");
+}
+
+TEST(Assess, RefusesBrokenFilesWithTheirPlace) {
+  const Finished accounting =
+      run_railweave({"assess", sample("links.txt"), scratch_file("bad.txt", "JobID|User|Start\n1|a|b\n"), "--json"});
+  EXPECT_EQ(accounting.exit_code, 8);
+  EXPECT_THAT(accounting.err, AllOf(HasSubstr("bad.txt: line 1"), HasSubstr("'submit'"), HasSubstr("sacct -a -X -P")));
+  const Finished jobs = run_railweave(
+      {"assess", sample("links.txt"), scratch_file("cut.json", R"({"jobs":[{"job_id":1},{"job_id":)"), "--json"});
+  EXPECT_EQ(jobs.exit_code, 8);
+  EXPECT_THAT(jobs.err, HasSubstr("cut.json"));
+}
+
+// Any bytes in place of the lists of jobs: a report, or an error in words.
+TEST(Assess, GarbledListsOfJobsAreReadOrRefused) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::size_t bound) {
+    return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
+  };
+  const std::string links = sample("links.txt");
+  for (int round = 0; round < 12; ++round) {
+    std::string text = round % 2 == 0 ? kSqueue : kSacct;
+    for (int i = 0; i < 4; ++i) text[below(text.size())] = static_cast<char>(' ' + below(90));
+    if (round % 3 == 0) text.resize(below(text.size()) + 1);
+    const Finished finished =
+        run_railweave({"assess", links, scratch_file("garbled.txt", text), "--gpus-per-node", "8", "--json"});
+    EXPECT_THAT(finished.exit_code, testing::AnyOf(0, 8)) << finished.err << text;
+    EXPECT_TRUE(finished.exit_code == 0 || finished.err.find("garbled.txt") != std::string::npos) << finished.err;
+  }
+}
+
+TEST(Assess, ReportsOnARealFabric) {
+  const std::string dump = shared_data("ib/dgx-h100-ndr.ibnetdiscover.txt");
+  if (dump.empty()) GTEST_SKIP() << "skipped: ib/dgx-h100-ndr.ibnetdiscover.txt is absent";
+  const Json report = document({"assess", dump, "--gpus-per-node", "8", "--json"});
+  EXPECT_THAT(codes_of(report), AllOf(Contains("hostShortOfRail"), Contains("leafShortOfUplinks")));
+  EXPECT_EQ(report["sections"]["fabric"]["hostsShortOfRail"], 10);
+  EXPECT_GT(report["sections"]["routes"]["railweave"]["maxLinkLoadHosts"].get<int>(), 0);
+  EXPECT_FALSE(report["sections"]["headroom"]["groups"].empty());
+}
+
+}  // namespace
+}  // namespace railweave::cli

@@ -1,0 +1,272 @@
+// Several sources of one site as one fabric: what each is recognised as, what each gives, and what is said where they
+// contradict each other.
+#include "fabric/formats/sources/site_import.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fabric/formats/native/native_json.h"
+#include "fabric/topology/locality.h"
+#include "tests/unit/formats/fixtures.h"
+#include "tests/unit/formats/site_samples.h"
+
+namespace railweave::fabric {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class SiteImportTest : public testing::Test {
+ protected:
+  // Names of samples.
+  Result<SiteImport> import(const std::vector<std::string>& names, const SiteImportOptions& options = {}) {
+    std::vector<SiteSource> sources;
+    for (const std::string& name : names) {
+      sources.push_back({name, device_of_file(name), "", recognise(samples_.at(name)), samples_.at(name)});
+    }
+    return import_site(sources, options);
+  }
+  TopologyPtr must_import(const std::vector<std::string>& names, const SiteImportOptions& options = {}) {
+    auto imported = import(names, options);
+    EXPECT_TRUE(imported) << (imported ? "" : imported.error().text());
+    return imported ? imported->topology : std::make_shared<const Topology>(empty_topology());
+  }
+  std::map<std::string, std::string> samples_ = site_samples();
+};
+
+std::string leaf_group_of(const Topology& topology, const char* host) {
+  const Locality locality = derive_locality(topology);
+  const Level* level = locality.find(LevelKind::leaf_group);
+  const HostId id = topology.find_host(host);
+  return level == nullptr || !id ? "none" : std::to_string(level->group_of_host[id.index()]);
+}
+
+std::string said(const Topology& topology, std::string_view code) {
+  const auto found = findings(topology, code);
+  return found.empty() ? "" : found.front().message;
+}
+
+TEST_F(SiteImportTest, TellsEverySourceByItsContentAndSaysWhy) {
+  const std::map<std::string, SourceKind> kinds = {{"links.txt", SourceKind::iblinkinfo},
+                                                   {"ibdiagnet2.db_csv", SourceKind::ibdiagnet_csv},
+                                                   {"opensm-subnet.lst", SourceKind::opensm_links},
+                                                   {"topology.conf", SourceKind::slurm_topology},
+                                                   {"topology.yaml", SourceKind::slurm_topology_yaml},
+                                                   {"nodes.json", SourceKind::slurm_nodes},
+                                                   {"kubernetes.json", SourceKind::kubernetes_nodes},
+                                                   {"model.json", SourceKind::topograph_model},
+                                                   {"n1.lldp.json", SourceKind::lldp},
+                                                   {"config_db.json", SourceKind::sonic_config},
+                                                   {"n2.xml", SourceKind::nvidia_smi_query}};
+  ASSERT_EQ(kinds.size(), samples_.size());
+  for (const auto& [name, kind] : kinds) {
+    const Recognised recognised = recognise(samples_.at(name));
+    EXPECT_EQ(to_string(recognised.kind), to_string(kind)) << name;
+    EXPECT_FALSE(recognised.why.empty()) << name;
+  }
+}
+
+TEST_F(SiteImportTest, TakesJsonOfOtherToolsForNothing) {
+  for (const char* text : {"{}", "[]", "[{\"a\":1}]", R"({"version":3,"services":{}})", R"({"nodes":[{"id":1}]})",
+                           R"({"apiVersion":"v1","kind":"ConfigMapList","items":[{"kind":"ConfigMap"}]})",
+                           R"({"resource":{"railweave":"x"}})", R"({"metadata":{"namespace":"railweave"}})",
+                           R"({"name":"clique","dependencies":{}})", "<html/>", "hello\n", "", "a,b,c\n1,2,3\n"}) {
+    const Recognised recognised = recognise(text);
+    EXPECT_EQ(recognised.kind, SourceKind::unknown) << text << ": " << recognised.why;
+    EXPECT_FALSE(recognised.why.empty()) << text;
+  }
+  // The service's own import takes nothing of another tool for a list of cliques either.
+  EXPECT_EQ(detect_format(R"({"version":3,"services":{}})"), Format::unknown);
+  EXPECT_EQ(detect_format(R"({"metadata":{"namespace":"railweave"}})"), Format::unknown);
+  EXPECT_EQ(detect_format("{ \"version\": 1, \"railweave\" : \"fabric\"}"), Format::native);
+}
+
+TEST_F(SiteImportTest, ThreeDumpsOfOneSubnetGiveTheSameFabric) {
+  for (const char* name : {"links.txt", "ibdiagnet2.db_csv", "opensm-subnet.lst"}) {
+    const TopologyPtr t = must_import({name});
+    EXPECT_EQ(count(*t), (Counts{.switches = 3, .leaves = 2, .hosts = 4, .host_ports = 4, .inter_switch_links = 2}))
+        << name;
+    EXPECT_EQ(t->lid(t->find_switch("leaf-2")), 2) << name;
+    for (const LinkId link : t->links()) EXPECT_EQ(t->rate(link), from_gbps(400)) << name;
+    EXPECT_EQ(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n2")) << name;
+    EXPECT_NE(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n3")) << name;
+    EXPECT_THAT(said(*t, "readFrom"), HasSubstr(name));
+  }
+}
+
+TEST_F(SiteImportTest, DumpsOfOneSubnetAreComparedAndTheFirstCounts) {
+  EXPECT_TRUE(
+      findings(*must_import({"links.txt", "ibdiagnet2.db_csv", "opensm-subnet.lst"}), "sourcesDisagree").empty());
+  std::string& csv = samples_["ibdiagnet2.db_csv"];
+  csv.replace(csv.find("0x2,2,0xa4,1"), 12, "0x3,3,0xa4,1");
+  const TopologyPtr t = must_import({"links.txt", "ibdiagnet2.db_csv"});
+  EXPECT_EQ(count(*t).host_ports, 4U);
+  EXPECT_NE(leaf_group_of(*t, "n4"), "none");
+  EXPECT_EQ(leaf_group_of(*t, "n4"), leaf_group_of(*t, "n3"));
+  EXPECT_EQ(findings(*t, "sourcesDisagree").size(), 2U);
+  EXPECT_THAT(said(*t, "sourcesDisagree"), HasSubstr("ibdiagnet2.db_csv has 1 cable that links.txt has not"));
+}
+
+TEST_F(SiteImportTest, GroupsOfSlurmAloneAreAFabric) {
+  for (const char* groups : {"topology.conf", "topology.yaml"}) {
+    const TopologyPtr t = must_import({groups, "nodes.json"});
+    EXPECT_EQ(t->switches().size(), 3U) << groups;
+    EXPECT_EQ(t->hosts().size(), 4U);
+    EXPECT_EQ(t->gpus(t->find_host("n1")).size(), 8U);
+    EXPECT_EQ(t->gpus(t->find_host("n3")).size(), 8U);
+    EXPECT_EQ(t->gpus(t->find_host("n4")).size(), 0U);
+    EXPECT_EQ(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n2"));
+    EXPECT_NE(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n4"));
+    EXPECT_FALSE(said(*t, "tiersWithoutCables").empty());
+    EXPECT_THAT(said(*t, "speedAssumed"), HasSubstr("assumed"));
+    const std::string native = write_native_json(*t);
+    EXPECT_THAT(native, HasSubstr(R"("from/gpus":"nodes.json")"));
+    EXPECT_EQ(write_native_json(must_read(native)), native);
+  }
+}
+
+TEST_F(SiteImportTest, LabelsOfKubernetesAreTiersAndDomains) {
+  const TopologyPtr t = must_import({"kubernetes.json"});
+  EXPECT_EQ(t->gpus().size(), 12U);
+  const auto domain = [&](const char* host) { return t->nvlink_domain(*t->gpus(t->find_host(host)).begin()); };
+  EXPECT_EQ(domain("n1"), domain("n2"));
+  EXPECT_NE(domain("n1"), domain("n3"));
+  EXPECT_NE(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n3"));
+  const std::vector<std::pair<std::string, std::string>> families = {
+      {"network.topology.nvidia.com/leaf", "network.topology.nvidia.com/spine"},
+      {"topology.k8s.aws/network-node-layer-3", "topology.k8s.aws/network-node-layer-2"},
+      {"cloud.google.com/gce-topology-subblock", "cloud.google.com/gce-topology-block"},
+      {"oci.oraclecloud.com/rdma.local_block_id", "oci.oraclecloud.com/rdma.network_block_id"},
+      {"cloud.provider.com/topology-rack", "cloud.provider.com/topology-block"}};
+  const std::string plain = samples_["kubernetes.json"];
+  for (const auto& [near, far] : families) {
+    std::string text = plain;
+    for (const auto& [from, to] : {std::pair<std::string, std::string>("fabric.topograph.run/tier-0", near),
+                                   {"fabric.topograph.run/tier-1", far}}) {
+      for (auto at = text.find(from); at != std::string::npos; at = text.find(from)) text.replace(at, from.size(), to);
+    }
+    samples_["kubernetes.json"] = text;
+    const TopologyPtr cloud = must_import({"kubernetes.json"});
+    EXPECT_EQ(leaf_group_of(*cloud, "n1"), leaf_group_of(*cloud, "n2")) << near;
+    EXPECT_NE(leaf_group_of(*cloud, "n1"), leaf_group_of(*cloud, "n3")) << near;
+  }
+}
+
+TEST_F(SiteImportTest, AModelOfTopographIsAFabric) {
+  const TopologyPtr t = must_import({"model.json"}, {.gpus_per_node = 4});
+  EXPECT_EQ(t->hosts().size(), 4U);
+  EXPECT_EQ(t->gpus().size(), 16U);
+  const auto domain = [&](const char* host) { return t->nvlink_domain(*t->gpus(t->find_host(host)).begin()); };
+  EXPECT_EQ(domain("n3"), domain("n4"));
+  EXPECT_NE(domain("n1"), domain("n2"));
+  EXPECT_NE(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n3"));
+}
+
+TEST_F(SiteImportTest, NeighboursAndConfigurationsAreEthernetCables) {
+  const TopologyPtr t = must_import({"config_db.json", "n1.lldp.json", "n2.xml"});
+  EXPECT_EQ(t->switches().size(), 3U);
+  EXPECT_EQ(t->hosts().size(), 1U);
+  EXPECT_EQ(count(*t).host_ports, 2U);
+  const SwitchId leaf = t->find_switch("leaf-1");
+  ASSERT_TRUE(leaf);
+  EXPECT_EQ(t->ports(leaf).size(), 2U);
+  EXPECT_EQ(t->rate(t->link(t->ports(leaf)[0])), from_gbps(400));
+  EXPECT_EQ(t->rate(t->link(t->ports(leaf)[1])), from_gbps(800));
+  EXPECT_THAT(said(*t, "speedAssumed"), HasSubstr("1 cable"));
+  EXPECT_THAT(said(*t, "hostNotCabled"), HasSubstr("n2"));
+}
+
+TEST_F(SiteImportTest, FactsOfHostsCompleteACabledFabric) {
+  samples_["n1.xml"] = samples_["n2.xml"];
+  const TopologyPtr t = must_import({"links.txt", "nodes.json", "n1.xml"});
+  EXPECT_EQ(t->gpus().size(), 24U);
+  EXPECT_EQ(t->switches().size(), 3U);
+  EXPECT_THAT(said(*t, "sourcesDisagree"),
+              HasSubstr("nodes.json and n1.xml contradict each other in the GPUs of 1 host (n1: 8 and 2)"));
+}
+
+TEST_F(SiteImportTest, GroupsThatCablesContradictAreFound) {
+  samples_["topology.conf"] = "SwitchName=a Nodes=n[1,3]\nSwitchName=b Nodes=n[2,4]\n";
+  const TopologyPtr t = must_import({"links.txt", "topology.conf"});
+  EXPECT_EQ(findings(*t, "groupNotNear").size(), 2U);
+  EXPECT_THAT(said(*t, "groupNotNear"),
+              HasSubstr("a is one group of 2 hosts to topology.conf, and by its cables 2 leaf groups"));
+  EXPECT_TRUE(findings(*must_import({"links.txt", "nodes.json"}), "groupNotNear").empty());
+}
+
+TEST_F(SiteImportTest, RowsThatCannotBeUsedAreNamed) {
+  samples_["topology.conf"] += "SwitchName=broken Nodes=n[5-\nNonsense\n";
+  const TopologyPtr t = must_import({"topology.conf", "nodes.json"});
+  const auto left_out = findings(*t, "rowsLeftOut");
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_THAT(left_out.front().message, HasSubstr("topology.conf: 2 rows were not used: line 5, broken"));
+  EXPECT_THAT(left_out.front().objects, Contains(HasSubstr("line 6")));
+}
+
+TEST_F(SiteImportTest, WhatCannotBeReadIsSaidWithItsPlace) {
+  samples_["nodes.json"] = R"({"nodes":[{"gres":"gpu:8","name":"n1"},)"
+                           "\n"
+                           R"({"name":7e}]})";
+  const auto broken = import({"nodes.json"});
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().location, HasSubstr("nodes.json: line 2"));
+  const auto nothing = import({});
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, "site.nothing");
+}
+
+// Cut off and garbled anywhere: a fabric or an error with a place, never more.
+TEST_F(SiteImportTest, BrokenInputsAreReadOrRefused) {
+  std::mt19937_64 random(20261126);
+  const auto below = [&](std::size_t bound) {
+    return std::uniform_int_distribution<std::size_t>(0, bound - 1)(random);
+  };
+  for (const auto& [name, text] : site_samples()) {
+    for (int round = 0; round < 120; ++round) {
+      std::string broken = text;
+      if (round % 2 == 0) broken.resize(below(broken.size()));
+      for (std::size_t i = 0; i < below(6) && !broken.empty(); ++i) {
+        const std::size_t at = below(broken.size());
+        if (below(2) == 0) {
+          broken[at] = static_cast<char>(below(256));
+        } else {
+          broken.erase(at, below(40));
+        }
+      }
+      std::vector<SiteSource> sources{{name, device_of_file(name), "", recognise(text), broken}};
+      const auto imported = import_site(sources, {});
+      if (imported) {
+        EXPECT_FALSE(write_native_json(*imported->topology).empty());
+      } else {
+        EXPECT_FALSE(imported.error().message.empty()) << name;
+      }
+      (void)recognise(broken);
+    }
+  }
+}
+
+TEST(SiteFiles, ADeviceIsNamedByItsFile) {
+  EXPECT_EQ(device_of_file("dumps/leaf-1.lldp.json"), "leaf-1");
+  EXPECT_EQ(device_of_file("dgx-001.xml"), "dgx-001");
+  EXPECT_EQ(device_of_file(".json"), ".json");
+}
+
+// Real dumps, where they are: recognised as what they are.
+TEST(RealSources, AreRecognised) {
+  const auto dumps = shared_files("ib");
+  if (dumps.empty()) GTEST_SKIP() << "the real files ib/* are not on this machine";
+  for (const auto& file : dumps)
+    EXPECT_EQ(recognise(shared_file(file).value()).kind, SourceKind::ibnetdiscover) << file;
+  for (const auto& file : shared_files("sonic")) {
+    if (!file.ends_with(".json")) continue;
+    EXPECT_EQ(recognise(shared_file(file).value()).kind, SourceKind::unknown) << file;
+  }
+  for (const auto& file : shared_files("collectives")) {
+    EXPECT_EQ(recognise(shared_file(file).value()).kind, SourceKind::unknown) << file;
+  }
+}
+
+}  // namespace
+}  // namespace railweave::fabric

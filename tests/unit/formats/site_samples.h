@@ -1,0 +1,142 @@
+// Small inputs of every kind that a site has, written for these tests: two hosts under each of two leaves, one spine.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace railweave::fabric {
+
+using Samples = std::map<std::string, std::string>;
+
+// Dumps of InfiniBand cables.
+inline void add_cable_samples(Samples& samples) {
+  samples["links.txt"] = R"(CA: n1 mlx5_0:
+      0x00000000000000a1     11    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       1    1[  ] "leaf-1" ( )
+CA: n2 mlx5_0:
+      0x00000000000000a2     12    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       1    2[  ] "leaf-1" ( )
+CA: n3 mlx5_0:
+      0x00000000000000a3     13    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       2    1[  ] "leaf-2" ( )
+CA: n4 mlx5_0:
+      0x00000000000000a4     14    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       2    2[  ] "leaf-2" ( )
+Switch: 0x0000000000000001 leaf-1:
+           1    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>      11    1[  ] "n1 mlx5_0" ( )
+           1    2[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>      12    1[  ] "n2 mlx5_0" ( )
+           1    3[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       3    1[  ] "spine" ( )
+           1    4[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+Switch: 0x0000000000000002 leaf-2:
+           2    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>      13    1[  ] "n3 mlx5_0" ( )
+           2    2[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>      14    1[  ] "n4 mlx5_0" ( )
+           2    3[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       3    2[  ] "spine" ( )
+Switch: 0x0000000000000003 spine:
+           3    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       1    3[  ] "leaf-1" ( )
+           3    2[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       2    3[  ] "leaf-2" ( )
+)";
+  samples["ibdiagnet2.db_csv"] = R"(START_NODES
+NodeDesc,NumPorts,NodeType,ClassVersion,BaseVersion,SystemImageGUID,NodeGUID,PortGUID
+"leaf-1",4,2,1,1,0x1,0x1,0x1
+"leaf-2",4,2,1,1,0x2,0x2,0x2
+"spine",4,2,1,1,0x3,0x3,0x3
+"n1 mlx5_0",1,1,1,1,0xa1,0xa1,0xa1
+"n2 mlx5_0",1,1,1,1,0xa2,0xa2,0xa2
+"n3 mlx5_0",1,1,1,1,0xa3,0xa3,0xa3
+"n4 mlx5_0",1,1,1,1,0xa4,0xa4,0xa4
+END_NODES
+
+START_PORTS
+NodeGuid,PortGuid,PortNum,LID,LinkWidthActv,LinkSpeedActv,LMC
+0x1,0x1,0,1,0,0,0
+0x2,0x2,0,2,0,0,0
+0x3,0x3,0,3,0,0,0
+0x1,0x1,1,1,2,2048,0
+0x1,0x1,2,1,2,2048,0
+0x1,0x1,3,1,2,2048,0
+0x2,0x2,1,2,2,2048,0
+0x2,0x2,2,2,2,2048,0
+0x2,0x2,3,2,2,2048,0
+0x3,0x3,1,3,2,2048,0
+0x3,0x3,2,3,2,2048,0
+0xa1,0xa1,1,11,2,2048,0
+0xa2,0xa2,1,12,2,2048,0
+0xa3,0xa3,1,13,2,2048,0
+0xa4,0xa4,1,14,2,2048,0
+END_PORTS
+
+START_LINKS
+NodeGuid1,PortNum1,NodeGuid2,PortNum2
+0x1,1,0xa1,1
+0x1,2,0xa2,1
+0x2,1,0xa3,1
+0x2,2,0xa4,1
+0x1,3,0x3,1
+0x2,3,0x3,2
+END_LINKS
+)";
+}
+
+inline void add_opensm_sample(Samples& samples) {
+  const auto line = [](const std::string& a, const std::string& b) {
+    return "{ " + a + " } { " + b + " } PHY=4x LOG=ACT SPD=100\n";
+  };
+  const auto end = [](const char* kind, const char* guid, const char* name, const char* lid, const char* port) {
+    const std::string g(guid);
+    return std::string(kind) + " SystemGUID:" + g + " NodeGUID:" + g + " PortGUID:" + g +
+           " VenID:000002C9 DevID:00000000 Rev:00000000 {" + name + "} LID:" + lid + " PN:" + port;
+  };
+  const char *sw = "SW Ports:04", *ca = "CA Ports:01";
+  samples["opensm-subnet.lst"] =
+      line(end(ca, "00000000000000a1", "n1 mlx5_0", "000B", "01"),
+           end(sw, "0000000000000001", "leaf-1", "0001", "01")) +
+      line(end(ca, "00000000000000a2", "n2 mlx5_0", "000C", "01"),
+           end(sw, "0000000000000001", "leaf-1", "0001", "02")) +
+      line(end(ca, "00000000000000a3", "n3 mlx5_0", "000D", "01"),
+           end(sw, "0000000000000002", "leaf-2", "0002", "01")) +
+      line(end(ca, "00000000000000a4", "n4 mlx5_0", "000E", "01"),
+           end(sw, "0000000000000002", "leaf-2", "0002", "02")) +
+      line(end(sw, "0000000000000001", "leaf-1", "0001", "03"), end(sw, "0000000000000003", "spine", "0003", "01")) +
+      line(end(sw, "0000000000000002", "leaf-2", "0002", "03"), end(sw, "0000000000000003", "spine", "0003", "02"));
+}
+
+// What schedulers, switches and machines tell.
+inline void add_host_samples(Samples& samples) {
+  samples["topology.conf"] =
+      "# racks\nSwitchName=leaf-1 Nodes=n[1-2]\nSwitchName=leaf-2 Nodes=n[3-4]\nSwitchName=top Switches=leaf-[1-2]\n";
+  samples["topology.yaml"] =  // as JSON, as the caller makes it
+      R"([{"topology":"t","cluster_default":true,"tree":{"switches":[{"switch":"leaf-1","nodes":"n[1-2]"},)"
+      R"({"switch":"leaf-2","nodes":"n[3-4]"},{"switch":"top","children":"leaf-[1-2]"}]}}])";
+  samples["nodes.json"] =
+      R"x({"nodes":[{"architecture":"x86_64","gres":"gpu:h100:8(S:0-1)","name":"n1"},{"gres":"gpu:h100:8","name":"n2"},)x"
+      R"x({"gres":"gpu:h100:4,gpu:a100:4","name":"n3"},{"gres":"","name":"n4"}],"last_update":{"set":true,"number":1}})x";
+  samples["kubernetes.json"] =
+      R"({"apiVersion":"v1","kind":"List","items":[)"
+      R"({"kind":"Node","metadata":{"name":"n1","labels":{"fabric.topograph.run/tier-0":"leaf-1","fabric.topograph.run/tier-1":"top",)"
+      R"("accelerator.topograph.run/domain":"nvl-1","nvidia.com/gpu.product":"NVIDIA-GB200"}},"status":{"capacity":{"nvidia.com/gpu":"4"}}},)"
+      R"({"kind":"Node","metadata":{"name":"n2","labels":{"fabric.topograph.run/tier-0":"leaf-1","fabric.topograph.run/tier-1":"top",)"
+      R"("accelerator.topograph.run/domain":"nvl-1"}},"status":{"capacity":{"nvidia.com/gpu":"4"}}},)"
+      R"({"kind":"Node","metadata":{"name":"n3","labels":{"fabric.topograph.run/tier-0":"leaf-2","fabric.topograph.run/tier-1":"top"}},)"
+      R"("status":{"capacity":{"nvidia.com/gpu":"4"}}}]})";
+  samples["model.json"] =
+      R"({"switches":{"top":{"switches":["leaf-1","leaf-2"]},"leaf-1":{"nodes":["n[1-2]"]}},)"
+      R"("blocks":[{"switch":"leaf-2","nodes":["n[3-4]"],"labels":{"accelerated.topology.nvidia.com/level-0":"nvl-2"}}]})";
+  samples["n1.lldp.json"] =
+      R"({"lldp":{"interface":[{"eth0":{"chassis":{"leaf-1":{"capability":[{"type":"Bridge","enabled":true}]}},)"
+      R"("port":{"id":{"type":"ifname","value":"Ethernet0"}}}},{"eth1":{"chassis":{"leaf-2":{"capability":)"
+      R"({"type":"Bridge","enabled":true}}},"port":{"id":{"type":"local","value":"Ethernet0"}}}}]}})";
+  samples["config_db.json"] =
+      R"({"DEVICE_METADATA":{"localhost":{"hostname":"leaf-1"}},"PORT":{"Ethernet0":{"speed":"400000"},)"
+      R"("Ethernet8":{"speed":"800000"}},"DEVICE_NEIGHBOR":{"Ethernet8":{"name":"spine","port":"Ethernet0"}},)"
+      R"("DEVICE_NEIGHBOR_METADATA":{"spine":{"type":"SpineRouter"}}})";
+  samples["n2.xml"] =
+      "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><attached_gpus>2</attached_gpus>"
+      "<gpu id=\"0\"><product_name>NVIDIA H100</product_name></gpu><gpu id=\"1\"><product_name>NVIDIA "
+      "H100</product_name></gpu></nvidia_smi_log>\n";
+}
+
+inline Samples site_samples() {
+  Samples samples;
+  add_cable_samples(samples);
+  add_opensm_sample(samples);
+  add_host_samples(samples);
+  return samples;
+}
+
+}  // namespace railweave::fabric
