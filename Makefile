@@ -4,8 +4,10 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
+LEFT_OUT ?= long$$|^extended$$
+
 .DEFAULT_GOAL := help
-.PHONY: help chaos schemathesis demo console test-console stop test kubernetes kube-apiserver test-kubernetes slurm-current test-extended build deps check bench bench-moment bench-opensm bench-repair bench-certificate bench-postgres lint rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help apart test-deps chaos schemathesis demo console test-console stop packages test test-all test-long kubernetes kube-apiserver test-kube-apiserver test-kubernetes slurm-current test-extended build install deps docs check bench bench-moment bench-opensm bench-repair bench-certificate bench-postgres lint tidy mutants rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -25,16 +27,31 @@ test-console:  ## the console's tests, in Chromium against a real railweaved
 stop:  ## stop the railweaved that `make demo` left running
 	@deploy/demo.sh --stop
 
-test: deps build  ## install, build, run all tests but the extended ones
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE '^extended$$'
+test: test-deps  ## install, build, run the tests but the long ones and the extended ones
+	@$(MAKE) --no-print-directory configure
+	@cmake $(BUILD) > $(BUILD).log || cmake $(BUILD)  # that of the demo knows nothing of what was installed since
+	@$(MAKE) --no-print-directory build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE '$(LEFT_OUT)'
 
-kubernetes:  ## build Kubernetes and JobSet's manager for the tests, once: about 18 minutes of processor time (Go 1.26)
+test-all:  ## the same with the long ones: an hour
+	@$(MAKE) --no-print-directory test LEFT_OUT='^extended$$'
+
+test-long: test-deps build  ## the long ones alone (PARTS=3 PART=1: one in three)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L 'long$$' -I $(or $(PART),1),,$(or $(PARTS),1)
+
+apart:  ## make test beside decoys, which fail it where a test asks a service that it did not start
+	@tests/decoy.py $(MAKE) --no-print-directory test
+
+kubernetes:  ## build Kubernetes and managers of other kinds for the tests, once: about 25 minutes of processor time (Go 1.26)
 	@tests/kubernetes/binaries/build.sh && tests/kubernetes/managers/build.sh
 
 kube-apiserver:  ## build its API server alone, for at most BUILD_SECONDS: enough for ctest -L kubernetes-api
 	@status=0; timeout $(or $(BUILD_SECONDS),0) tests/kubernetes/binaries/build.sh kube-apiserver || status=$$?; \
 	  [ $$status -ne 124 ] || echo "not built within $(BUILD_SECONDS) s; what is compiled stays in Go's cache"; \
 	  case $$status in 0|77|124) ;; *) exit $$status ;; esac
+
+test-kube-apiserver: deps build kube-apiserver  ## those tests, where it is built
+	@ctest --test-dir $(BUILD) --output-on-failure -L kubernetes-api
 
 test-kubernetes: deps build kubernetes  ## all tests on Kubernetes, whole clusters too (etcd: deploy/install-dependencies.sh --with-kubernetes)
 	@ctest --test-dir $(BUILD) --output-on-failure -L kubernetes
@@ -43,7 +60,19 @@ slurm-current:  ## build a current Slurm for its tests, once: about 10 minutes o
 	@tests/slurm/build.sh
 
 test-extended: deps build  ## whole clusters of Kubernetes (make kubernetes), long runs of Slurm (make slurm-current) (PARTS=3 PART=1: one in three)
-	@ctest --test-dir $(BUILD) --output-on-failure -L '^extended$$' -I $(or $(PART),1),,$(or $(PARTS),1)
+	@ctest --test-dir $(BUILD) --output-on-failure -L '^extended$$' $(if $(EXCEPT),-E '$(EXCEPT)') -I $(or $(PART),1),,$(or $(PARTS),1)
+
+install:  ## copy what was built below /usr/local (DESTDIR=/elsewhere before it): programs, plugins, console, units of systemd
+	@cmake --install $(BUILD) > /dev/null && echo "installed below $(DESTDIR)/usr/local; railweaved --help, railweave --help"
+
+docs: build  ## the documentation's site, in build/docs/site (MkDocs, from PyPI)
+	@/usr/bin/python3 -m venv $${XDG_CACHE_HOME:-$$HOME/.cache}/railweave/docs
+	@$${XDG_CACHE_HOME:-$$HOME/.cache}/railweave/docs/bin/pip install --quiet --disable-pip-version-check -r deploy/docs/requirements.txt
+	@/usr/bin/python3 deploy/docs/build.py $(BUILD)/bin/railweave build/docs --mkdocs $${XDG_CACHE_HOME:-$$HOME/.cache}/railweave/docs/bin/mkdocs
+
+packages: build console  ## Debian packages of all that, in build/packages
+	@cpack --config $(BUILD)/CPackConfig.cmake -G DEB -B build/packages > build/packages.log || { tail -n 20 build/packages.log; exit 1; }
+	@ls -s --block-size=1K build/packages/*.deb
 
 build: configure  ## build everything (PRESET=release, debug, tsan, tidy or fuzz; TARGETS=... for some)
 	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS)) 
@@ -55,6 +84,9 @@ configure: deps
 deps:
 	@deploy/install-dependencies.sh
 
+test-deps:
+	@deploy/install-dependencies.sh --for-tests
+
 bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex for some)
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run.sh $(BUILD) "$(FILTER)"
@@ -62,7 +94,7 @@ bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex
 bench-moment: deps  ## every benchmark for a moment: that it runs, not what it measures
 	@$(MAKE) --no-print-directory build
 	@tests/bench/run.sh $(BUILD) "" --moment
-	@/usr/bin/python3 tests/bench/certificate.py $(BUILD)/bin 32 8
+	@tests/bench/moment.sh $(BUILD)
 
 # OpenSM and ibsim are not among the dependencies: Debian's opensm package starts a subnet manager where there is a port.
 bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opensm, ibsim-utils; SIZES="1728 3456")
@@ -81,7 +113,11 @@ bench-postgres: deps  ## appends to PostgreSQL beside pgbench with the same byte
 	@$(MAKE) --no-print-directory build TARGETS=postgres_append_rate
 	@/usr/bin/python3 tests/bench/postgres.py $(BUILD)/tests/bench/postgres
 
-CHAOS := kill_nine|kill_nine_queue|kill_nine_postgres|replicas_[a-z_]+|store_care|admin|large_answers|tls|flood|live_faults|live_random
+bench-greedy: deps  ## a patient tenant's 99th percentile alone, beside one greedy tenant and beside nine
+	@$(MAKE) --no-print-directory build TARGETS=railweaved
+	@/usr/bin/python3 tests/bench/greedy_tenant.py $(BUILD)/bin
+
+CHAOS := kill_nine|kill_nine_queue|kill_nine_postgres|replicas_[a-z_]+|store_care|admin|large_answers|tls|flood|live_faults|live_random|damping|cut_off|opensm_never_worse|opensm_lanes|direct_holes|changed_tables|live_rates|exchanged_devices|management_keys
 chaos: deps  ## what the service survives: kills, failover, lost stores, bad clients, broken subnets; tests/README.md has its figures
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@bash -o pipefail -c "ctest --test-dir $(BUILD) -R '^integration.($(CHAOS))$$' -V | sed -un 's/^[0-9]*: //p; /Test *#/p; /tests passed/p'"
@@ -94,17 +130,28 @@ schemathesis: deps  ## requests made from the contract for SECONDS (60) against 
 check:  ## what CI runs: every check below that a change must pass, then all tests; prints where the time goes
 	@.ci/run
 
-rules: deps  ## formatting, layering, long functions and large classes, words: seconds
+rules: deps  ## formatting, layering, long functions and large classes, words, what wide headers rebuild, versions, subjects of commits: seconds
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 --dry-run --Werror
-	@for rule in layering shapes words; do \
+	@for rule in layering console_layers shapes words; do \
 	  /usr/bin/python3 tests/layering/$$rule.py --self-test && /usr/bin/python3 tests/layering/$$rule.py . || exit 1; done
+	@/usr/bin/python3 tests/lint/rebuild_shares.py --self-test && /usr/bin/python3 tests/lint/rebuild_shares.py . --build $(BUILD)
+	@/usr/bin/python3 tests/lint/versions.py --self-test && /usr/bin/python3 tests/lint/versions.py .
+	@/usr/bin/python3 tests/lint/commits.py --self-test && /usr/bin/python3 tests/lint/commits.py .
+
+mutants: deps  ## plant small bugs in FOLDER (fabric/health) and count those that its unit tests see (SAMPLE=40 SEED=1 TESTS=unit_health)
+	@$(MAKE) --no-print-directory build TARGETS=$(or $(TESTS),unit_$(notdir $(or $(FOLDER),fabric/health)))
+	@/usr/bin/python3 tests/lint/mutants.py $(BUILD) $(or $(FOLDER),fabric/health) --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) \
+	  $(if $(TESTS),--tests $(TESTS)) $(if $(AT_LEAST),--at-least $(AT_LEAST))
 
 hygiene: deps  ## compile every source alone, with clang: no unity batches, no precompiled headers (PARTS=3: one in three)
 	@$(MAKE) --no-print-directory configure PRESET=tidy
 	@cmake build/tidy > /dev/null
 	@/usr/bin/python3 tests/layering/alone.py build/tidy --parts $(or $(PARTS),1)
 
-lint: rules hygiene  ## rules, hygiene, clang-tidy over everything (FILES=regex for some)
+lint: deps  ## linters of Python, shell, TypeScript and Go, which it installs below ~/.cache/railweave: seconds
+	@tests/lint/lint.sh
+
+tidy: rules hygiene lint  ## rules, hygiene, linters, clang-tidy over everything (FILES=regex for some)
 	@run-clang-tidy-19 -quiet -p build/tidy -j $(JOBS) '$(CURDIR)/$(or $(FILES),(fabric|scheduler|db|api|services)/)'
 
 tidy-changed: deps  ## clang-tidy over the files that the last 20 commits changed, for at most TIDY_SECONDS (120)
