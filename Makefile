@@ -88,11 +88,11 @@ test-deps:
 	@deploy/install-dependencies.sh --for-tests
 
 bench: deps  ## run the benchmarks; JSON results in bench-results/ (FILTER=regex for some)
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build TARGETS="all benchmarks"
 	@tests/bench/run.sh $(BUILD) "$(FILTER)"
 
 bench-moment: deps  ## every benchmark for a moment: that it runs, not what it measures
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory build TARGETS="all benchmarks"
 	@tests/bench/run.sh $(BUILD) "" --moment
 	@tests/bench/moment.sh $(BUILD)
 
@@ -165,9 +165,9 @@ format: deps  ## rewrite the sources as clang-format wants them
 sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory test PRESET=debug
 
-sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and UBSan, chosen by the commit (ALL=1: all)
+sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and UBSan, chosen by the commit (PARTS=1: all)
 	@$(MAKE) --no-print-directory configure PRESET=debug
-	@targets="$$(tests/unit/sample.sh $(if $(ALL),1,3))" && echo "under sanitizers: $$targets" \
+	@targets="$$(tests/unit/sample.sh $(or $(PARTS),3))" && echo "under sanitizers: $$targets" \
 	  && cmake --build build/debug -j $(JOBS) --target $$targets \
 	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
 
