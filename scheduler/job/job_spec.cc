@@ -105,6 +105,10 @@ Result<void> check_names(const JobSpec& spec) {
   if (spec.external.advice.size() > ExternalId::kMaxAdviceBytes) {
     return invalid("advice is at most " + std::to_string(ExternalId::kMaxAdviceBytes) + " bytes", "/external/advice");
   }
+  if (spec.external.gain_permille.value_or(0) > ExternalId::kMaxGainPermille) {
+    return invalid("a gain is at most " + std::to_string(ExternalId::kMaxGainPermille) + " permille",
+                   "/external/gainPermille");
+  }
   if (spec.bandwidth) {
     if (auto checked = check_name(spec.bandwidth->qos_class, "/bandwidth/qosClass", true); !checked) return checked;
   }

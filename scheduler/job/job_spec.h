@@ -81,10 +81,13 @@ struct SpreadLimit {
 // Of the scheduler that a job came from: "slurm", "48213_7".
 struct ExternalId {
   static constexpr std::size_t kMaxAdviceBytes = 1000;
+  static constexpr std::uint32_t kMaxGainPermille = 1000;
 
   std::string scheduler, id;
   std::string step;    // what that scheduler lets Railweave decide: "observe", "order", "place"; "": it does not say
   std::string advice;  // where Railweave would have placed it, and what that would have gained; in words
+  // Of the communication predicted for a step, what the place of the advice would have spared; none: it is not known.
+  std::optional<std::uint32_t> gain_permille;
   friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 

@@ -42,23 +42,24 @@ import (
 
 type options struct {
 	controller.Options
-	server, tokenFile, caFile     string
-	namespace, health, metrics    string
-	webhook, labels, drains, lead bool
-	hyperNodes, kueue, gangs      bool
-	webhookAddress, webhookHosts  string
-	tenant                        string
-	serve                         string
-	workers                       int
-	calm, lease                   time.Duration
-	whenAway, step                string
-	qps                           float64
-	deviceClasses                 string
+	server, tokenFile, caFile      string
+	namespace, health, metrics     string
+	webhook, labels, drains, lead  bool
+	hyperNodes, kueue, gangs       bool
+	webhookAddress, webhookHosts   string
+	tenant                         string
+	serve                          string
+	workers                        int
+	calm, lease                    time.Duration
+	whenAway, step, namespaceSteps string
+	qps                            float64
+	deviceClasses                  string
 }
 
 func read() (*options, error) {
 	o := &options{}
 	flag.StringVar(&o.step, "step", "place", "what Railweave decides: observe, nothing: pods are the scheduler's, and events say where they would have been placed; place, the nodes of groups")
+	flag.StringVar(&o.namespaceSteps, "namespace-step", "", "other steps of single namespaces, as team=observe,test=place; labels and drains are by --step alone")
 	flag.StringVar(&o.server, "server", os.Getenv("RAILWEAVE_URL"), "URL of railweaved (RAILWEAVE_URL)")
 	flag.StringVar(&o.tokenFile, "token-file", "", "file with an operator's token (or RAILWEAVE_TOKEN)")
 	flag.StringVar(&o.caFile, "ca-file", "", "authorities of the service's certificate; the system's where it is left out")
@@ -94,15 +95,20 @@ func read() (*options, error) {
 		return nil, fmt.Errorf("%q is no option; see --help", flag.Arg(0))
 	case o.server == "":
 		return nil, fmt.Errorf("no service is named: give --server or RAILWEAVE_URL, for example http://127.0.0.1:7470")
-	case o.step != "observe" && o.step != "place":
-		return nil, fmt.Errorf("--step is %q; it is observe or place", o.step)
 	case o.whenAway != "hold" && o.whenAway != "lift":
 		return nil, fmt.Errorf("--when-away is %q; it is hold or lift", o.whenAway)
 	case strings.ContainsAny(o.Cluster, "/ ") || o.Cluster == "":
 		return nil, fmt.Errorf("--cluster is %q; it is a name without / and blanks", o.Cluster)
 	}
 	o.Lift = o.whenAway == "lift"
-	if o.Observe = o.step == "observe"; o.Observe {
+	var err error
+	if o.Steps, err = controller.ReadSteps(o.step, o.namespaceSteps); err != nil {
+		return nil, fmt.Errorf("--step and --namespace-step: %w", err)
+	}
+	if len(o.Steps.Namespaces) > 0 && !o.AdoptOthers {
+		return nil, fmt.Errorf("--namespace-step: what only is observed is adopted, so --adopt-others has to be true")
+	}
+	if o.Steps.Observe {
 		o.labels, o.drains, o.hyperNodes, o.kueue, o.AdoptOthers = false, false, false, false, true
 	}
 	return o, nil
@@ -251,7 +257,7 @@ func run() error {
 		}
 	}
 	if o.webhook {
-		pods := &placing.Pods{GpuResource: o.GpuResource, Rules: o.Rules, Claims: o.Claims, Observe: o.Observe}
+		pods := &placing.Pods{GpuResource: o.GpuResource, Rules: o.Rules, Claims: o.Claims, Observes: o.Steps.Observes}
 		if o.gangs {
 			_, err := mgr.GetRESTMapper().RESTMapping(controller.GangKind)
 			if pods.Gangs = err == nil; !pods.Gangs {

@@ -102,7 +102,6 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
     body["parallelism"] = {{"data", job.gpus}};
   }
   body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
-  if (!owner.step.empty()) body["external"]["step"] = owner.step;
   if (job.time_limit_s > 0) body["expectedDuration"] = "PT" + std::to_string(job.time_limit_s) + "S";
   const auto seconds = [](std::int64_t s) { return "PT" + std::to_string(s) + "S"; };
   body["launcher"] = {{"acceptWithin", seconds(owner.accept_s)},

@@ -15,7 +15,6 @@ namespace railweave::slurm {
 struct Owner {
   std::string cluster;  // Slurm's name of itself
   std::string tenant;   // of jobs without an account
-  std::string step;     // of control: observe, order, place
   // How long an offer stands that is not accepted, a job may stay that has to leave, and Slurm may take to clear its nodes.
   std::int64_t accept_s = 120, notice_s = 60, release_s = 600;
 };

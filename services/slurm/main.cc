@@ -7,6 +7,7 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <syslog.h>
@@ -26,7 +27,9 @@ using namespace railweave::slurm;
 struct Options {
   OperatorOptions of_cycle;
   std::string server, profile;
-  Owner owner{.step = "place"};
+  std::string step = "place";
+  std::vector<std::string> partition_steps;
+  Owner owner;
   double interval_s = 2, timeout_s = 30;
   std::uint64_t gpus_per_node = 0;
   bool once = false;
@@ -51,12 +54,17 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("TENANT");
   app.add_option("--cluster", options.owner.cluster, "Name of this cluster; by default ClusterName of slurm.conf")
       ->type_name("NAME");
-  app.add_option("--step", options.owner.step,
+  app.add_option("--step", options.step,
                  "What Railweave decides: observe, nothing: jobs are adopted, and advice is in the AdminComment; "
                  "order, the order of ranks; "
                  "place, the nodes")
       ->check(CLI::IsMember({"observe", "order", "place"}))
       ->capture_default_str();
+  app.add_option(
+         "--partition-step", options.partition_steps,
+         "Another step for the jobs of a partition, as debug=observe; of several partitions the step counts that "
+         "decides least. May be repeated")
+      ->type_name("PARTITION=STEP");
   app.add_option("--interval", options.interval_s, "Seconds between two cycles")
       ->check(CLI::Range(0.1, 60.0))
       ->capture_default_str();
@@ -193,7 +201,7 @@ int run(const Options& options) {
               "its "
               "nodes, one job at a time; AccountingStorageTRES=gres/gpu in slurm.conf saves that");
         }
-        if (!options.no_drains && options.of_cycle.step == Step::place)
+        if (!options.no_drains && options.of_cycle.steps.cluster == Step::place)
           nodes.emplace(slurm, session.service(), options.of_nodes, say);
       }
       const std::uint64_t commands = slurm.calls();
@@ -229,9 +237,13 @@ int main(int argc, char** argv) {
   add_options(app, options);
   add_hooks(app, options);
   CLI11_PARSE(app, argc, argv);
-  options.of_cycle.step = options.owner.step == "observe" ? Step::observe
-                          : options.owner.step == "order" ? Step::order
-                                                          : Step::place;
+  options.of_cycle.steps.cluster = step_of(options.step).value_or(Step::place);
+  for (const std::string& text : options.partition_steps) {
+    if (auto added = add_partition_step(text, options.of_cycle.steps); !added) {
+      say(added.error().text());
+      return 2;
+    }
+  }
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);

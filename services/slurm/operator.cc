@@ -61,6 +61,7 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   for (SlurmJob& job : read.jobs) {
     if (pins_by_others(job) && job.pending() && job.marked()) job.set_pinned_by_others();
   }
+  read_steps(read.jobs);
   if (!settings_.tracks_gpus) count_gpus(read.jobs);
   situation.jobs = &read.jobs;
   CycleReport report{.jobs = read.jobs.size()};
@@ -74,7 +75,7 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   Plan plan = make_plan(situation);
   if (read.unreadable > 0) plan.end.clear();
   leave_to_slurm(plan);
-  if (options_.step != Step::place) hold_back(plan);
+  hold_back(plan);
   std::ranges::move(active.doubles, std::back_inserter(plan.end));
   end(plan, report);
   adopt(plan, situation, report);
@@ -103,7 +104,7 @@ void Operator::adopt(const Plan& plan, Situation& situation, CycleReport& report
     const Held& held = situation.placements.at(job->key());
     const std::vector<std::string> nodes = placements_.nodes(held.id);
     if (sorted(nodes) == sorted(job->running)) {
-      update(*job, {}, placed_mark({held.id, nodes, {}}, ""));
+      update(*job, {}, placed_mark(*job, {held.id, nodes, {}}, ""));
       if (!job->configuring()) placements_.running(held.id);
     } else {
       placements_.end(held, "its Slurm job began elsewhere");
@@ -122,8 +123,10 @@ void Operator::adopt(const Plan& plan, Situation& situation, CycleReport& report
     const auto detail = slurm_.detail(job->target());
     running.push_back(running_of(*job, detail ? *detail : JobDetail()));
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i) asks.push_back({wanted[i], &running[i]});
-  if (options_.step != Step::place) advise(wanted, situation, asks);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    asks.push_back({.job = wanted[i], .step = step_of(*wanted[i]), .running = &running[i]});
+  }
+  advise(situation, asks);
   const std::vector<Placed> answers = placements_.place(asks, nullptr);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const SlurmJob* job = wanted[i];
@@ -135,7 +138,7 @@ void Operator::adopt(const Plan& plan, Situation& situation, CycleReport& report
     }
     ++report.adopted;
     if (running[i].ranks.empty()) placements_.running(placed.id);  // placed by their nodes, not adopted
-    update(*job, {}, placed_mark(placed, asks[i].advice.empty() ? began_remark(*job) : asks[i].advice));
+    update(*job, {}, placed_mark(*job, placed, asks[i].advice.text.empty() ? began_remark(*job) : asks[i].advice.text));
   }
   std::ranges::sort(situation.unavailable);
 }
@@ -150,7 +153,7 @@ void Operator::evict(const Plan& plan, const Situation& situation, CycleReport& 
     if (!job->mark.contains(kMustLeave)) {
       const std::string when = leave->at_s > situation.now_s ? " at " + whole_second_text(leave->at_s * 1'000'000) : "";
       const std::string whom = leave->in_favour_of.empty() ? "" : " for " + leave->in_favour_of;
-      update(*job, {}, placed_mark({held.id, job->running, {}}, kMustLeave + when + whom));
+      update(*job, {}, placed_mark(*job, {held.id, job->running, {}}, kMustLeave + when + whom));
       if (!options_.notice_signal.empty()) {
         if (const auto sent = slurm_.signal(job->target(), options_.notice_signal); !sent)
           say_once(sent.error().text());
@@ -212,7 +215,7 @@ bool Operator::pin(const SlurmJob& job, const Placed& placed) {
   // In the second of a requeue slurmd takes the new start for the one that was revoked, and ends the job.
   const char* start = job.restarts > 0 ? "StartTime=now+2" : "StartTime=now";
   return placements_.accept(placed.id) &&
-         update(job, {pin_text(job, sorted(placed.nodes)), start}, placed_mark(placed, ""));
+         update(job, {pin_text(job, sorted(placed.nodes)), start}, placed_mark(job, placed, ""));
 }
 
 // A job with a range of nodes would be given others beside those that it must have.
@@ -227,9 +230,9 @@ std::string Operator::pin_text(const SlurmJob& job, const std::vector<std::strin
   return "ExcNodeList=" + fabric::compress_hostlist(others);
 }
 
-std::string Operator::placed_mark(const Placed& placed, const std::string& remark) {
+std::string Operator::placed_mark(const SlurmJob& job, const Placed& placed, const std::string& remark) {
   // Tasks that are told nothing have the order that Slurm gives them.
-  if (options_.step == Step::observe) {
+  if (step_of(job) == Step::observe) {
     return mark_of(write_job_ranks({.placement = placed.id, .nodes = placed.nodes}, remark, kMostRanks), kMostRanks);
   }
   return mark_of(write_job_ranks(placements_.ranks(placed), remark, kMostRanks), kMostRanks);
@@ -345,7 +348,7 @@ const SlurmJob* Operator::ask(std::span<const SlurmJob* const> jobs, const Situa
   for (const SlurmJob* job : jobs) {
     const auto known = std::ranges::find_if(choices, [&](const OwnChoice& one) { return one.is_for(*job); });
     const OwnChoice& choice = known == choices.end() ? choices.emplace_back(choice_of(*job, situation)) : *known;
-    asks.push_back({.job = job, .choice = {choice.excluded, choice.allowed}});
+    asks.push_back({.job = job, .step = step_of(*job), .choice = {choice.excluded, choice.allowed}});
   }
   std::vector<Placed> answers = placements_.place(asks, &blocks_);
   for (std::size_t i = 0; i < answers.size(); ++i) judge(*jobs[i], situation, answers[i]);

@@ -12,17 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "services/slurm/control_step.h"
 #include "services/slurm/placements.h"
 #include "services/slurm/plan.h"
 #include "services/slurm/slurm_cluster.h"
 
 namespace railweave::slurm {
 
-// What Slurm lets Railweave decide; the first two change no job's nodes or time.
-enum class Step : std::uint8_t { observe, order, place };
-
 struct OperatorOptions {
-  Step step = Step::place;
+  Steps steps;
   std::int64_t grace_s = 120;     // jobs begin by themselves that long after the last look at them
   std::int64_t patience_s = 60;   // a job that is pinned and has not begun is placed again
   std::int64_t pass_s = 3600;     // after waiting for that long, no job of lower priority passes
@@ -75,10 +73,13 @@ class Operator {
   void read_nodes(Situation& situation, CycleReport& report);
   // Whose nodes follow from more than nodes is left to Slurm.
   void leave_to_slurm(Plan& plan) const;
+  // All parts of a heterogeneous job are at one step.
+  void read_steps(const std::vector<SlurmJob>& jobs);
+  [[nodiscard]] Step step_of(const SlurmJob& job) const;
   // Before the step `place`: what is marked or pinned is given back to Slurm, and nothing has to leave.
   void hold_back(Plan& plan);
-  // Where Railweave would have placed jobs that Slurm has just begun.
-  void advise(std::span<const SlurmJob* const> jobs, const Situation& situation, std::vector<Placements::Ask>& asks);
+  // Where Railweave would have placed jobs that Slurm has just begun, before that step.
+  void advise(const Situation& situation, std::vector<Placements::Ask>& asks);
   // The nodes of jobs that ask for the same of them.
   struct OwnChoice {
     const SlurmJob* alike;
@@ -98,7 +99,7 @@ class Operator {
   // False: it was not accepted in time, or Slurm does not take it.
   bool pin(const SlurmJob& job, const Placed& placed);
   // Says where it is placed, and what its tasks need. remark: for people.
-  std::string placed_mark(const Placed& placed, const std::string& remark);
+  std::string placed_mark(const SlurmJob& job, const Placed& placed, const std::string& remark);
   // Shows reasons that have changed, a bounded number of them, and moves times on.
   void keep_waiting(const Reasons& reasons, std::int64_t now_s);
   // By leaving out all others, and not by naming those that it must have.
@@ -128,7 +129,8 @@ class Operator {
   std::map<std::string, std::vector<std::string>> refused_;  // by job: nodes on which it did not begin
   Blocks blocks_;
   std::int64_t blocks_due_s_ = 0;
-  std::map<std::string, bool> marked_;  // by key, of jobs that wait: whether it is left to Slurm
+  std::map<unsigned, Step> step_of_parts_;  // of heterogeneous jobs, as of this cycle
+  std::map<std::string, bool> marked_;      // by key, of jobs that wait: whether it is left to Slurm
   std::set<std::string> said_;
 };
 

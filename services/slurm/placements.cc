@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "fabric/base/text/time_text.h"
@@ -75,7 +76,9 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, const Blocks* b
   for (std::size_t i = 0; i < asks.size(); ++i) {
     const SlurmJob& job = *asks[i].job;
     auto body = job_body(owner_, job, asks[i].running, asks[i].choice);
-    if (body && !asks[i].advice.empty()) (*body)["external"]["advice"] = asks[i].advice;
+    if (body) (*body)["external"]["step"] = to_string(asks[i].step);
+    if (body && !asks[i].advice.text.empty()) (*body)["external"]["advice"] = asks[i].advice.text;
+    if (body && asks[i].advice.gain_permille) (*body)["external"]["gainPermille"] = *asks[i].advice.gain_permille;
     if (body && blocks != nullptr) keep_in_blocks(*blocks, job.nodes, job.gpus / std::max(1U, job.nodes), *body);
     if (body)
       open.push_back({i,
@@ -138,9 +141,7 @@ Placements::WouldBe Placements::would_be(const Json& body, bool with_nodes) {
   const Json answer = service_.post(Target("/v1/placements/query").query("ranks", with_nodes ? "true" : "false"), body);
   WouldBe found{.placed = cli::text_of(answer, "outcome") == "placed", .nodes = {}, .reason = {}};
   if (!found.placed) found.reason = cli::text_of(answer, "reason");
-  const Json& predicted = cli::field(answer, "predicted");
-  const Json& step = cli::field(predicted, "stepMs");
-  const Json& ms = step.is_number() ? step : cli::field(predicted, "communicationMs");
+  const Json& ms = cli::field(cli::field(answer, "predicted"), "communicationMs");
   if (ms.is_number()) found.ms = ms.get<double>();
   if (!with_nodes) return found;
   for (const Json& rank : cli::list(cli::field(answer, "ranks"), "items")) {
@@ -150,13 +151,13 @@ Placements::WouldBe Placements::would_be(const Json& body, bool with_nodes) {
   return found;
 }
 
-std::string Placements::advice(const SlurmJob& job, const NodeChoice& choice) {
+Advice Placements::advice(const SlurmJob& job, const NodeChoice& choice) {
   constexpr std::uint64_t kMostNamedGpus = 2048;  // whose nodes are asked for by their ranks
   constexpr double kSame = 0.99;
   auto body = job_body(owner_, job, nullptr, choice);
   if (!body) return {};
   const WouldBe there = would_be(*body, job.gpus <= kMostNamedGpus);
-  if (!there.placed) return "Railweave would let it wait: " + there.reason;
+  if (!there.placed) return {"Railweave would let it wait: " + there.reason};
   Json here_body = *body;
   here_body.erase("excludeNodes");
   here_body["nodes"] = job.running;
@@ -165,17 +166,18 @@ std::string Placements::advice(const SlurmJob& job, const NodeChoice& choice) {
   std::ranges::sort(sorted_nodes);
   auto own = job.running;
   std::ranges::sort(own);
-  if (sorted_nodes == own) return "Railweave would have chosen the same nodes";
+  if (sorted_nodes == own) return {"Railweave would have chosen the same nodes", 0};
   const std::string where = there.nodes.empty() ? "other nodes" : fabric::compress_hostlist(sorted_nodes);
-  if (here.ms <= 0 || there.ms <= 0) return "Railweave would have chosen " + where;
-  if (there.ms >= here.ms * kSame) return "Railweave would have chosen " + where + ", which is no faster";
+  if (here.ms <= 0 || there.ms <= 0) return {"Railweave would have chosen " + where};
+  if (there.ms >= here.ms * kSame) return {"Railweave would have chosen " + where + ", which is no faster", 0};
   const auto number = [](double ms) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.3g", ms);
     return std::string(text.data());
   };
-  return "Railweave would have chosen " + where + ": " + number(there.ms) +
-         " ms of communication predicted for a step instead of " + number(here.ms);
+  return {"Railweave would have chosen " + where + ": " + number(there.ms) +
+              " ms of communication predicted for a step instead of " + number(here.ms),
+          static_cast<std::uint32_t>(std::lround(1000 * (1 - there.ms / here.ms)))};
 }
 
 std::map<std::string, std::uint64_t> Placements::fabric_nodes() {

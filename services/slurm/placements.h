@@ -9,6 +9,7 @@
 
 #include "services/railweave/connection/service.h"
 #include "services/slurm/blocks.h"
+#include "services/slurm/control_step.h"
 #include "services/slurm/job_body.h"
 #include "services/slurm/plan.h"
 #include "services/slurm/ranks/rank_text.h"
@@ -29,6 +30,12 @@ struct Leave {
   std::string in_favour_of;  // "job-000007"; "" for none
 };
 
+struct Advice {
+  std::string text;  // in words; "": there is none
+  // Of the communication predicted for a step, what that place would have spared; none: it is not known.
+  std::optional<std::uint32_t> gain_permille = {};
+};
+
 class Placements {
  public:
   Placements(cli::Service& service, Owner owner) : service_(service), owner_(std::move(owner)) {}
@@ -43,12 +50,13 @@ class Placements {
   // no larger than the service takes.
   struct Ask {
     const SlurmJob* job;
+    Step step = Step::place;
     const Running* running = nullptr;  // where it runs already; null: it waits
     NodeChoice choice = {};
-    std::string advice = {};  // kept with the job
+    Advice advice = {};  // kept with the job
   };
-  // Of a job that runs and is not known to Railweave yet: where it would have been placed among the nodes of the choice, in words.
-  std::string advice(const SlurmJob& job, const NodeChoice& choice);
+  // Of a job that runs and is not known to Railweave yet: where it would have been placed among the nodes of the choice.
+  Advice advice(const SlurmJob& job, const NodeChoice& choice);
   // blocks: that Slurm has; null: jobs are where they are.
   std::vector<Placed> place(std::span<const Ask> asks, const Blocks* blocks);
   // GPUs of the fabric's nodes, by name.
@@ -77,7 +85,7 @@ class Placements {
     bool placed = false;
     std::vector<std::string> nodes;
     std::string reason;
-    double ms = 0;  // of a step, or of its communication; 0: not predicted
+    double ms = 0;  // of communication in a step; 0: not predicted
   };
   WouldBe would_be(const cli::Json& body, bool with_nodes);
   void submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed);

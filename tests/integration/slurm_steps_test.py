@@ -4,6 +4,7 @@ changes no job's nodes or time and no node; it says where it would have placed w
 
 slurm_steps_test.py BIN_FOLDER          exit code 77: Slurm is not installed
 """
+import re
 import sys
 import time
 from pathlib import Path
@@ -40,6 +41,12 @@ def observed(cluster):
     assert told["step"] == "observe" and told["advice"] in advice, (told, advice)
     shown = cluster.railweave("jobs", "show", cluster.held()[f"{far}.0"])
     assert f"slurm {far}, step observe" in shown and "would have chosen" in shown, shown
+    # What the words say is a number too, and the status sums it up.
+    spared, instead = (float(number) for number in re.search(r": ([0-9.e+]+) ms of communication .* instead of ([0-9.e+]+)", advice).groups())
+    assert abs(told["gainPermille"] - 1000 * (1 - spared / instead)) <= 10, told
+    said = cluster.railweave("status")
+    assert re.search(r"Slurm +step observe, 1 job placed; elsewhere 1 of 1 would have been faster", said), said
+    assert f"slurm {far}, step observe" in cluster.railweave("jobs", "list", "-o", "wide"), said
     assert sorted(cluster.placement(f"{far}.0")) == ["node-01", "node-16"]
 
     # Also where the mark is on it already: nothing waits for Railweave.
@@ -87,5 +94,28 @@ def steps(cluster):
     cluster.cancel(far, near, ordered, placed, last)
 
 
+def partitions(cluster):
+    """One partition is observed while Railweave places the jobs of the others; of two partitions that which decides least counts."""
+    cluster.slurm.run("scontrol", "create", "PartitionName=debug", "Nodes=node-[01-16]", "State=UP")
+    cluster.end()
+    cluster.start("--partition-step", "debug=observe")
+    placed = cluster.submit(*NEAR)
+    agrees(cluster, placed)
+    assert cluster.job(placed)["ReqNodeList"] != "(null)"
+    watched = {cluster.submit(*NEAR, "-p", "debug"), cluster.submit(*NEAR, "-p", "debug,all")}
+    for job in watched:
+        one, took = began_at_once(cluster, job)
+        assert one["ReqNodeList"] == "(null)" and took < GRACE / 2, (took, one)
+        wait_for(lambda job=job: f"{job}.0" in cluster.held(), lambda: f"adopted\n{cluster.log()}")
+        assert external(cluster, f"{job}.0")["step"] == "observe"
+    assert external(cluster, f"{placed}.0")["step"] == "place"
+    cluster.cancel(placed, *watched)
+
+
+def all_steps(cluster):
+    steps(cluster)
+    partitions(cluster)
+
+
 if __name__ == "__main__":
-    sys.exit(run("steps of control", steps, generator=("rail-optimized", "--nvlink-domain", "64", "--gpus-per-host", "8"), options=("--step", "observe")))
+    sys.exit(run("steps of control", all_steps, generator=("rail-optimized", "--nvlink-domain", "64", "--gpus-per-host", "8"), options=("--step", "observe")))

@@ -22,6 +22,7 @@ def told(cluster, name, pods, namespace="default"):
     assert set(shown["nodeList"]) == {pod["spec"]["nodeName"] for pod in found}, shown["nodeList"]
     external = shown["spec"]["external"]
     assert external["step"] == "observe" and external["advice"].startswith("Railweave would "), external
+    assert ("gainPermille" in external) == ("let it wait" not in external["advice"]), external
     cluster.until("an event says so", lambda: any(external["advice"] in text for pod in found for text in cluster.events(pod)))
     assert not any(gated(pod) or "railweave.dev/ranks" in pod["metadata"]["annotations"] for pod in found)
     return found
@@ -45,6 +46,16 @@ def observe(cluster):
     cluster.job("placed", 3)
     nodes = cluster.placed_job("placed", 3)
     cluster.until("the step `place` passes drains on", lambda: cluster.api.get("/api/v1/nodes/node-16")["spec"].get("unschedulable"))
+
+    # One namespace is observed while the pods of the others are placed.
+    cluster.controller.stop()
+    cluster.controller.start("--namespace-step=team=observe")
+    cluster.job("watched", 2, namespace="team", gate=False)
+    told(cluster, "watched", 2, "team")
+    cluster.job("beside", 2)
+    cluster.placed_job("beside", 2)
+    for name, namespace in (("watched", "team"), ("beside", "default")):
+        cluster.end_job(name, namespace)
 
     cluster.controller.stop()
     cluster.controller.start("--step=observe")

@@ -48,7 +48,8 @@ constexpr std::tuple kLevelFields{optional_field("required", &LevelRequest::requ
                                   optional_field("preferred", &LevelRequest::preferred, OptionalLevel{})};
 constexpr std::tuple kExternalFields{
     field("scheduler", &scheduler::ExternalId::scheduler), field("id", &scheduler::ExternalId::id),
-    optional_field("step", &scheduler::ExternalId::step), optional_field("advice", &scheduler::ExternalId::advice)};
+    optional_field("step", &scheduler::ExternalId::step), optional_field("advice", &scheduler::ExternalId::advice),
+    optional_field("gainPermille", &scheduler::ExternalId::gain_permille)};
 
 void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
                   std::optional<LevelKind>* spread = nullptr) {

@@ -42,10 +42,12 @@ func marksOf(pod *corev1.Pod) []names.Mark {
 type Pods struct {
 	GpuResource string
 	Rules       func() *policy.Policy
-	Claims      *group.Claims // may be nil
-	Observe     bool          // pods are made as they are
-	Gangs       bool          // groups are gangs of Kubernetes' own, which pods can only be made members of now
+	Claims      *group.Claims               // may be nil
+	Observes    func(namespace string) bool // where pods are made as they are; nil: nowhere
+	Gangs       bool                        // groups are gangs of Kubernetes' own, which pods can only be made members of now
 }
+
+func (p *Pods) observes(namespace string) bool { return p.Observes != nil && p.Observes(namespace) }
 
 // Mutate gates a pod that asks for GPUs. One that was gated by its author gets the environment alone.
 func (p *Pods) Mutate(ctx context.Context, request admission.Request) admission.Response {
@@ -53,7 +55,7 @@ func (p *Pods) Mutate(ctx context.Context, request admission.Request) admission.
 	if err := json.Unmarshal(request.Object.Raw, pod); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
-	if request.Operation != admissionv1.Create || p.Observe {
+	if request.Operation != admissionv1.Create || p.observes(request.Namespace) {
 		return admission.Allowed("")
 	}
 	if p.Claims != nil && len(pod.Spec.ResourceClaims) > 0 {
@@ -172,7 +174,7 @@ func withPlacement(env []corev1.EnvVar, marks []names.Mark) []corev1.EnvVar {
 
 // Validate refuses what could never be placed.
 func (p *Pods) Validate(_ context.Context, request admission.Request) admission.Response {
-	if p.Observe {
+	if p.observes(request.Namespace) {
 		return admission.Allowed("")
 	}
 	pod := &corev1.Pod{}

@@ -42,6 +42,8 @@ type External struct {
 	ID        string `json:"id,omitempty"`
 	Step      string `json:"step,omitempty"`   // of control: observe, place
 	Advice    string `json:"advice,omitempty"` // where it would have been placed
+	// What that would have spared of the communication predicted for a step; nil: it is not known.
+	GainPermille *int `json:"gainPermille,omitempty"`
 }
 
 // Launcher asks for the acknowledged lifecycle: offered, accepted, running, releasing.

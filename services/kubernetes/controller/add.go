@@ -75,7 +75,7 @@ func (o *Options) keyOf(object client.Object) (group.Key, bool) {
 	if !ok || group.Gpus(pod, o.GpuResource) == 0 && !group.Gated(pod) && !untold(pod) && !claims(pod) {
 		return group.Key{}, false
 	}
-	if o.Observe {
+	if o.Steps.Observes(pod.Namespace) {
 		return group.KeyOfTemplate(pod), true
 	}
 	return group.KeyOf(pod), true

@@ -409,7 +409,7 @@ func (r *Reconciler) adoptedFirst() bool {
 
 // advise says of pods that the scheduler placed where they would have been placed, where Railweave only observes.
 func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *corev1.Pod, nodes []string, adopted *contract.JobRequest) error {
-	if !r.Options.Observe {
+	if !r.Options.Steps.Observes(key.Namespace) {
 		return nil
 	}
 	adopted.External.Step = "observe"
@@ -431,7 +431,7 @@ func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *
 		}
 		var as *contract.PlacementAnswer
 		if as, err = r.Book.Client.QueryRanks(ctx, &here); err == nil {
-			adopted.External.Advice = placement.Advice(there, as, nodes)
+			adopted.External.Advice, adopted.External.GainPermille = placement.Advice(there, as, nodes)
 			r.event(first, corev1.EventTypeNormal, "Observed", adopted.External.Advice)
 		}
 	}

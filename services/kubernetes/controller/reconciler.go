@@ -42,7 +42,7 @@ type Options struct {
 	Grace       time.Duration  // after so long
 	Patience    time.Duration  // how long a pinned pod may wait for its node, and a group for pods that are missing
 	NodeLost    time.Duration  // how long a node may be not ready before its pods are placed elsewhere
-	Observe     bool           // no pod waits for Railweave or is changed by it: it says where they would have been placed
+	Steps       Steps          // where Railweave only observes
 	AdoptOthers bool           // pods with GPUs that never were gated are known to Railweave too
 }
 
@@ -225,7 +225,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key group.Key) (time.Duratio
 	view.remember(remembered)
 	view.after(uncounted)
 	decided := plan.Make(&view.situation)
-	if r.Options.Observe {
+	if r.Options.Steps.Observes(key.Namespace) {
 		decided = plan.Observed(&view.situation, decided)
 	}
 	if view.refused != "" && decided.Submit {

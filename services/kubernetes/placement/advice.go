@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,10 +24,11 @@ func Without(body *contract.JobRequest, nodes []string) *contract.JobRequest {
 	return &asked
 }
 
-// Advice says where pods would have been placed, and what that would have gained, from the answers for there and for where they run.
-func Advice(there, here *contract.PlacementAnswer, nodes []string) string {
+// Advice says where pods would have been placed, and what that would have gained, in words and in permille of the communication
+// predicted for a step (nil: not known), from the answers for there and for where they run.
+func Advice(there, here *contract.PlacementAnswer, nodes []string) (string, *int) {
 	if there.Outcome != "placed" {
-		return "Railweave would let it wait: " + there.Reason
+		return "Railweave would let it wait: " + there.Reason, nil
 	}
 	var chosen []string
 	for _, rank := range there.Ranks.Items {
@@ -38,19 +40,20 @@ func Advice(there, here *contract.PlacementAnswer, nodes []string) string {
 	slices.Sort(own)
 	slices.Sort(chosen)
 	if slices.Equal(chosen, slices.Compact(own)) {
-		return "Railweave would have chosen the same nodes"
+		return "Railweave would have chosen the same nodes", new(int)
 	}
 	where := strings.Join(chosen[:min(len(chosen), MostNamed)], ", ")
 	if len(chosen) > MostNamed {
 		where += fmt.Sprintf(" and %d more", len(chosen)-MostNamed)
 	}
 	if there.Predicted == nil || here.Predicted == nil || there.Predicted.CommunicationMs == nil || here.Predicted.CommunicationMs == nil {
-		return "Railweave would have chosen " + where
+		return "Railweave would have chosen " + where, nil
 	}
 	const same = 0.99
 	if *there.Predicted.CommunicationMs >= same**here.Predicted.CommunicationMs {
-		return "Railweave would have chosen " + where + ", which is no faster"
+		return "Railweave would have chosen " + where + ", which is no faster", new(int)
 	}
+	gain := int(math.Round(1000 * (1 - *there.Predicted.CommunicationMs / *here.Predicted.CommunicationMs)))
 	return fmt.Sprintf("Railweave would have chosen %s: %.3g ms of communication predicted for a step instead of %.3g", where,
-		*there.Predicted.CommunicationMs, *here.Predicted.CommunicationMs)
+		*there.Predicted.CommunicationMs, *here.Predicted.CommunicationMs), &gain
 }

@@ -7,6 +7,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/age.h"
 #include "services/railweave/terminal/table.h"
+#include "services/railweave/views/control_steps.h"
 #include "services/railweave/views/subnet.h"
 
 namespace railweave::cli {
@@ -21,6 +22,7 @@ struct Summary {
   Json fabric;
   Json queue;
   std::uint64_t jobs = 0;
+  std::vector<ControlStep> steps;
   Json damaged = Json::array();
   Json alarms = Json::array();  // critical ones first
   Json drains = Json::array();
@@ -43,11 +45,13 @@ Json all_items(Service& service, const Target& target) {
 }
 
 void fetch_jobs(Service& service, Summary& summary) {
-  const Json placed =
-      all_items(service, Target("/v1/jobs").query("state", "placed").query("fields", "id,name,tenant,damaged"));
-  summary.jobs = placed.size();
-  for (const auto& job : placed) {
-    if (flag_of(job, "damaged")) summary.damaged.push_back(job);
+  const Json all =
+      all_items(service, Target("/v1/jobs").query("fields", "id,name,tenant,state,damaged,gpus,submittedAt,external"));
+  summary.steps = control_steps(all);
+  for (const auto& job : all) {
+    if (text_of(job, "state") == "placed") ++summary.jobs;
+    if (!flag_of(job, "damaged")) continue;
+    summary.damaged.push_back({{"id", job["id"]}, {"name", job["name"]}, {"tenant", job["tenant"]}, {"damaged", true}});
   }
 }
 
@@ -189,6 +193,12 @@ void print_status(Session& session, const Summary& summary) {
   add_fabric(sheet, summary.fabric);
   if (std::ranges::none_of(summary.subnets, is_out_of_sync)) add_subnets(sheet, summary);
   sheet.add("Jobs", std::to_string(summary.jobs) + " placed");
+  for (const ControlStep& step : summary.steps) {
+    sheet.add(step.scheduler == "slurm"        ? "Slurm"
+              : step.scheduler == "kubernetes" ? "Kubernetes"
+                                               : step.scheduler,
+              control_step_text(step));
+  }
   output.text(sheet.text(output.terminal()));
   Table table({{"TENANT"}, {"GPUS HELD", Align::right}, {"LIMIT", Align::right}});
   for (const auto& tenant : summary.tenants) {
@@ -204,6 +214,8 @@ void status(Session& session, bool check) {
   if (check && is_any_wrong(summary)) session.exit_code = ExitCode::findings;
   if (!is_ready(summary)) session.exit_code = ExitCode::unavailable;
   if (!session.output.is_document()) return print_status(session, summary);
+  Json schedulers = Json::array();
+  for (const ControlStep& step : summary.steps) schedulers.push_back(control_step_json(step));
   session.output.document(Json{{"server", session.service().url()},
                                {"phase", summary.phase},
                                {"alarms", summary.alarms},
@@ -214,7 +226,8 @@ void status(Session& session, bool check) {
                                {"jobsPlaced", summary.jobs},
                                {"fabric", summary.fabric},
                                {"subnets", summary.subnets},
-                               {"tenants", summary.tenants}});
+                               {"tenants", summary.tenants},
+                               {"schedulers", std::move(schedulers)}});
 }
 
 }  // namespace

@@ -58,6 +58,12 @@ Cell job_state_cell(const Json& job) {
   return {state, Tone::faint};
 }
 
+std::string origin_text(const Json& external) {
+  if (!external.is_object()) return {};
+  return text_of(external, "scheduler") + " " + text_of(external, "id") +
+         (field(external, "step").is_string() ? ", step " + text_of(external, "step") : std::string());
+}
+
 void print_job(Output& output, const Json& job) {
   constexpr std::size_t kNodesShown = 6;
   Sheet sheet;
@@ -65,9 +71,7 @@ void print_job(Output& output, const Json& job) {
   sheet.add("Name", text_of(job, "name"));
   sheet.add("Tenant", text_of(job, "tenant"));
   if (const Json& external = field(field(job, "spec"), "external"); external.is_object()) {
-    const std::string step = text_of(external, "step");
-    sheet.add("Comes from", text_of(external, "scheduler") + " " + text_of(external, "id") +
-                                (field(external, "step").is_string() ? ", step " + step : std::string()));
+    sheet.add("Comes from", origin_text(external));
     if (field(external, "advice").is_string()) sheet.add("Advice", text_of(external, "advice"));
   }
   sheet.add("State", job_state_cell(job));

@@ -8,5 +8,6 @@ namespace railweave::cli {
 
 void print_job(Output& output, const Json& job);
 Cell job_state_cell(const Json& job);
+std::string origin_text(const Json& external);  // "slurm 48213_7, step order"; "": it was submitted here
 
 }  // namespace railweave::cli

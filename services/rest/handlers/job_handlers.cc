@@ -292,8 +292,8 @@ void add_job_routes(RouteTable& routes) {
   routes.get("/v1/jobs",
              {.access = kViewersAndMembers,
               .query = {"tenant", "state", "name"},
-              .page = PageLimits{.fields = {"damaged", "endedAt", "gpus", "id", "level", "name", "nodes", "phase",
-                                            "priority", "startedAt", "state", "submittedAt", "tenant"}},
+              .page = PageLimits{.fields = {"damaged", "endedAt", "external", "gpus", "id", "level", "name", "nodes",
+                                            "phase", "priority", "startedAt", "state", "submittedAt", "tenant"}},
               .http = compute},
              list_jobs);
   routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},

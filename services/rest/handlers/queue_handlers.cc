@@ -251,8 +251,8 @@ void add_queue_routes(RouteTable& routes) {
       "/v1/queue/jobs",
       {.access = kViewersAndMembers,
        .query = {"tenant"},
-       .page = PageLimits{.fields = {"damaged", "endedAt", "gpus", "id", "level", "name", "nodes", "phase", "place",
-                                     "priority", "startedAt", "state", "submittedAt", "tenant", "waits"}},
+       .page = PageLimits{.fields = {"damaged", "endedAt", "external", "gpus", "id", "level", "name", "nodes", "phase",
+                                     "place", "priority", "startedAt", "state", "submittedAt", "tenant", "waits"}},
        .by = AnsweredBy::leader,
        .http = compute},
       list_waiting);

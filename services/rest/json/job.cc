@@ -98,6 +98,14 @@ Out start_json(const control::ExpectedStart& start, const MessageReader& reader)
 
 bool has_place(const control::Job& job) { return !job.nodes.empty(); }
 
+Out origin_json(const scheduler::ExternalId& external) {
+  if (external.scheduler.empty() && external.id.empty()) return nullptr;
+  return {{"scheduler", external.scheduler},
+          {"id", external.id},
+          {"step", external.step.empty() ? Out(nullptr) : Out(external.step)},
+          {"gainPermille", external.gain_permille ? Out(*external.gain_permille) : Out(nullptr)}};
+}
+
 }  // namespace
 
 Out time_or_null(std::int64_t us) { return us == 0 ? Out(nullptr) : Out(time_text(us)); }
@@ -115,7 +123,8 @@ Out job_line_json(const control::Job& job) {
             {"level", has_place(job) ? Out(fabric::to_string(job.placement.level)) : Out(nullptr)},
             {"submittedAt", time_text(job.submitted_us)},
             {"startedAt", time_or_null(job.started_us)},
-            {"endedAt", job.ended_us == 0 ? Out(nullptr) : Out(time_text(job.ended_us))}};
+            {"endedAt", job.ended_us == 0 ? Out(nullptr) : Out(time_text(job.ended_us))},
+            {"external", origin_json(job.spec.external)}};
   return value;
 }
 

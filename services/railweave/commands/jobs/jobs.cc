@@ -11,18 +11,20 @@ namespace railweave::cli {
 namespace {
 
 ListView jobs_view() {
-  return {{text_column("JOB", "id"),
-           text_column("NAME", "name"),
-           text_column("TENANT", "tenant"),
-           {"STATE", [](const Json& job) { return job_state_cell(job); }},
-           number_column("GPUS", "gpus"),
-           number_column("NODES", "nodes"),
-           {"FITS IN", [](const Json& job) { return Cell(level_text(text_of(job, "level"))); }},
-           spare_time_column("SUBMITTED", "submittedAt"),
-           age_column("submittedAt"),
-           time_column("ENDED", "endedAt", true),
-           text_column("PRIORITY", "priority", true)},
-          "no jobs"};
+  return {
+      {text_column("JOB", "id"),
+       text_column("NAME", "name"),
+       text_column("TENANT", "tenant"),
+       {"STATE", [](const Json& job) { return job_state_cell(job); }},
+       number_column("GPUS", "gpus"),
+       number_column("NODES", "nodes"),
+       {"FITS IN", [](const Json& job) { return Cell(level_text(text_of(job, "level"))); }},
+       spare_time_column("SUBMITTED", "submittedAt"),
+       age_column("submittedAt"),
+       time_column("ENDED", "endedAt", true),
+       text_column("PRIORITY", "priority", true),
+       {"COMES FROM", [](const Json& job) { return Cell(origin_text(field(job, "external"))); }, Align::left, true}},
+      "no jobs"};
 }
 
 constexpr ResourceKind kJob{"/v1/jobs", "job", "JOB", kJobMeaning, print_job, nullptr, job_id_of};

@@ -21,6 +21,7 @@ export const jobColumns: Column<Schema['JobLine']>[] = [
   { id: 'nodes', name: 'Nodes', value: (job) => job.nodes || null, num: true },
   { id: 'level', name: 'Within one', value: (job) => (job.level ? words(job.level) : null) },
   { id: 'submitted', name: 'Submitted', value: (job) => job.submittedAt, cell: (job) => <When at={job.submittedAt} relative /> },
+  { id: 'from', name: 'Comes from', value: (job) => (job.external ? `${job.external.scheduler} ${job.external.id}` : null) },
   { id: 'started', name: 'Started', value: (job) => job.startedAt, cell: (job) => <When at={job.startedAt} relative /> },
 ];
 

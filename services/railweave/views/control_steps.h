@@ -1,0 +1,28 @@
+// What the schedulers beside the service let it decide, and what its advice would have gained so far.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "services/railweave/terminal/output.h"
+
+namespace railweave::cli {
+
+struct ControlStep {
+  std::string scheduler;            // "slurm"
+  std::string step;                 // of the job that came last: "observe", "order", "place"; "": it does not say
+  std::uint64_t jobs = 0;           // that hold GPUs now
+  std::uint64_t advised = 0;        // jobs, ended ones too, of which a gain is known
+  std::uint64_t better = 0;         // of these, those that would have been faster elsewhere
+  std::uint64_t gain_permille = 0;  // of communication per step, mean over the GPUs of all advised jobs
+};
+
+// From jobs as GET /v1/jobs lists them, of any state; in the order of the schedulers' names.
+std::vector<ControlStep> control_steps(const Json& jobs);
+
+// "step observe, 12 jobs placed; elsewhere 3 of 9 would have been faster, and all have spared 23.4% of communication (predicted)"
+std::string control_step_text(const ControlStep& step);
+Json control_step_json(const ControlStep& step);
+
+}  // namespace railweave::cli

@@ -1,0 +1,45 @@
+// What `railweave status` says of the schedulers beside the service, by sums worked out by hand.
+#include "services/railweave/views/control_steps.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::cli {
+namespace {
+
+Json job(const char* state, std::uint64_t gpus, const char* at, Json external) {
+  return {{"state", state}, {"gpus", gpus}, {"submittedAt", at}, {"external", std::move(external)}};
+}
+
+Json slurm(const Json& step, const Json& gain) {
+  return {{"scheduler", "slurm"}, {"id", "7"}, {"step", step}, {"gainPermille", gain}};
+}
+
+TEST(ControlSteps, CountsGainsByGpusAndTakesTheStepOfTheNewestJob) {
+  const Json jobs{job("placed", 32, "2026-11-21T08:00:00Z", slurm("order", 0)),
+                  job("completed", 96, "2026-11-21T07:00:00Z", slurm("observe", 400)),
+                  job("placed", 8, "2026-11-21T07:30:00Z", slurm("observe", nullptr)),
+                  job("placed", 8, "2026-11-21T09:00:00Z", nullptr)};
+  const auto steps = control_steps(jobs);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(control_step_json(steps[0]), (Json{{"scheduler", "slurm"},
+                                               {"step", "order"},
+                                               {"jobs", 2},
+                                               {"jobsAdvised", 2},
+                                               {"jobsFasterElsewhere", 1},
+                                               {"gainPermille", 300}}));  // (96 * 400 + 32 * 0) / 128
+  EXPECT_EQ(
+      control_step_text(steps[0]),
+      "step order, 2 jobs placed; elsewhere 1 of 2 would have been faster, and all have spared 30.0% of communication "
+      "(predicted)");
+}
+
+TEST(ControlSteps, SaysNothingOfGainsThatAreNotKnown) {
+  const auto steps = control_steps({job("placed", 8, "2026-11-21T07:30:00Z", slurm(nullptr, nullptr))});
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(control_step_text(steps[0]), "1 job placed");
+  EXPECT_EQ(control_step_json(steps[0])["gainPermille"], nullptr);
+  EXPECT_TRUE(control_steps(Json::array()).empty());
+}
+
+}  // namespace
+}  // namespace railweave::cli
