@@ -61,7 +61,7 @@ constexpr std::tuple kClassesFields{required_field("name", &QosClass::name),
                                     required_field("dscp", &QosClass::dscp, UpTo{63}),
                                     optional_field("open", &QosClass::open)};
 // Earlier versions wrote negative ones where the time of day had been set back: read as 0.
-struct Duration {
+struct NotNegative {
   static void read(ObjectReader& reader, std::string_view name, std::int64_t& into) {
     const Json* const value = reader.take(name);
     if (value == nullptr) return;
@@ -78,7 +78,7 @@ constexpr std::tuple kGuaranteeFields{field("class", &JobGuarantee::qos_class),
                                       field("surviveLinkFailure", &JobGuarantee::survives_link_failure),
                                       field("admittedSeq", &JobGuarantee::admitted_seq),
                                       field("atRiskSinceUs", &JobGuarantee::at_risk_since_us),
-                                      field("atRiskTotalUs", &JobGuarantee::at_risk_total_us, Duration{})};
+                                      field("atRiskTotalUs", &JobGuarantee::at_risk_total_us, NotNegative{})};
 constexpr std::tuple kViewFields{field("down", &ViewBasis::down_links, Strings{}),
                                  field("drainedLinks", &ViewBasis::drained_links, Strings{}),
                                  field("drainedSwitches", &ViewBasis::drained_switches, Strings{})};
@@ -98,7 +98,7 @@ constexpr std::tuple kRiskFields{optional_field("isolation", &JobGuarantee::isol
                                  optional_field("links", &JobGuarantee::links, Strings{JobGuarantee::kMaxLinks})};
 constexpr std::tuple kGuaranteeChangeFields{
     field("number", &GuaranteeChanged::job, JobNumber{}), field("tenant", &GuaranteeChanged::tenant),
-    field("forUs", &GuaranteeChanged::for_us, Duration{}),
+    field("forUs", &GuaranteeChanged::for_us, NotNegative{}),
     field("guarantee", &GuaranteeChanged::guarantee,
           Embedded{[](const JobGuarantee& guarantee) { return to_json(guarantee); },
                    [](const Json& value, const std::string& pointer) { return guarantee_from_json(value, pointer); }})};

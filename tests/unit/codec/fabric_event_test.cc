@@ -3,7 +3,7 @@
 
 #include "services/control/codec/fabric_event_json.h"
 
-namespace railweave::api {
+namespace railweave::api::fabric_event_test {
 namespace {
 
 TEST(FabricEvents, ProgrammingsOfOlderVersionsAreRead) {
@@ -42,4 +42,4 @@ TEST(FabricEvents, CostsOfLinksAreReadBack) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::fabric_event_test

@@ -10,7 +10,7 @@
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
 
-namespace railweave::api {
+namespace railweave::api::incident_rows_test {
 namespace {
 
 using namespace control;  // NOLINT: this file is about its types
@@ -123,4 +123,4 @@ TEST(IncidentRows, TheAuditTrailSaysByWhichRequest) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::incident_rows_test

@@ -8,7 +8,7 @@
 #include "scheduler/placement/placer.h"
 #include "services/control/events/apply.h"
 
-namespace railweave::api {
+namespace railweave::api::job_json_test {
 namespace {
 
 scheduler::PlacementFabricPtr fabric() {
@@ -96,4 +96,4 @@ TEST(JobJson, IdleGpusThatAreNoneAreUnreadable) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::job_json_test

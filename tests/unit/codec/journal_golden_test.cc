@@ -17,7 +17,7 @@
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 
-namespace railweave::api {
+namespace railweave::api::journal_golden_test {
 namespace {
 
 const std::string kFolder = RAILWEAVE_SOURCE_DIR "/tests/unit/codec/golden/";
@@ -124,4 +124,4 @@ TEST(JournalGolden, TheFormerNameOfMinRuntimeIsRead) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::journal_golden_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::api {
+namespace railweave::api::record_chain_test {
 namespace {
 
 std::vector<db::Record> chain(std::size_t length) {
@@ -80,4 +80,4 @@ TEST(RecordChain, RecordsOfEarlierReleasesNameNothing) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::record_chain_test

@@ -11,7 +11,7 @@
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
 
-namespace railweave::api {
+namespace railweave::api::report_rows_test {
 namespace {
 
 using namespace control;  // NOLINT: this file is about its types
@@ -84,4 +84,4 @@ TEST(ReportRows, BeganAfterWhatAReplayBeganWith) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::report_rows_test

@@ -4,7 +4,7 @@
 #include "services/control/codec/journal_codec.h"
 #include "services/json/strict_json.h"
 
-namespace railweave::api {
+namespace railweave::api::shown_event_test {
 namespace {
 
 db::Record record_with(std::string kind, std::string payload) {
@@ -86,4 +86,4 @@ TEST(ShownEvents, NoSecretOfAWebhook) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::shown_event_test

@@ -7,7 +7,7 @@
 #include "tests/support/collective_tables.h"
 #include "tests/support/published_collectives.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::calibration_test {
 namespace {
 
 std::vector<MeasuredTime> made_up(const CollectiveConstants& truth) {
@@ -156,4 +156,4 @@ TEST(Calibration, OfGenerationsIsThatOfTheirTables) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::calibration_test

@@ -12,7 +12,7 @@
 #include "scheduler/collective/routed_traffic.h"
 #include "tests/unit/collective/routed_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::gpu_ports_test {
 namespace {
 
 using fabric::GpuId;
@@ -133,4 +133,4 @@ TEST(GpuPorts, BundlesAndRoutesMeanTheSameAdapters) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::gpu_ports_test

@@ -11,7 +11,7 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/collective/routed_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::gradient_exchange_test {
 namespace {
 
 using fabric::GpuId;
@@ -155,4 +155,4 @@ TEST(GradientExchange, RoutedTrafficTakesAtLeastWhatBundlesSay) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::gradient_exchange_test

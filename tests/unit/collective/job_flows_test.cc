@@ -8,7 +8,7 @@
 
 #include "tests/unit/collective/routed_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::job_flows_test {
 namespace {
 
 using fabric::GpuId;
@@ -90,4 +90,4 @@ TEST(JobFlows, NeverTakeLessOverRoutesThanOverBundles) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::job_flows_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/flow/naive_water_filling.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::link_senders_test {
 namespace {
 
 constexpr double kPeriodUs = 1e6;  // of every sender: bytes of a step are its rate in bytes a second
@@ -173,4 +173,4 @@ TEST(LinkSenders, ASenderWithoutAPeriodSendsNothing) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::link_senders_test

@@ -5,7 +5,7 @@
 #include "scheduler/collective/closed_forms.h"
 #include "tests/unit/collective/routed_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::phase_times_test {
 namespace {
 
 using testing::RoutedFabric;
@@ -197,4 +197,4 @@ TEST(PhaseTimes, OfAllToAllAreThoseOfTheFullestUplinks) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::phase_times_test

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::phases_test {
 namespace {
 
 using Kind = CollectiveKind;
@@ -111,4 +111,4 @@ TEST(Phases, RefuseUnsupportedCollectives) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::phases_test

@@ -9,7 +9,7 @@
 #include "scheduler/collective/phase_times.h"
 #include "tests/unit/collective/routed_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::placement_cost_test {
 namespace {
 
 using fabric::GpuId;
@@ -256,4 +256,4 @@ TEST(PlacementCost, IsNothingWithoutTraffic) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::placement_cost_test

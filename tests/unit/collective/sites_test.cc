@@ -10,7 +10,7 @@
 #include "scheduler/collective/placement_cost.h"
 #include "scheduler/collective/traffic.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::sites_test {
 namespace {
 
 using fabric::GpuId;
@@ -211,4 +211,4 @@ TEST(SitesCost, RareAndCompressedExchangesAreWorthWhatTheySave) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::sites_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::training_step_test {
 namespace {
 
 // GPT-3 as Narayanan et al. train it: 96 layers of 12,288, sequences of 2,048.
@@ -142,4 +142,4 @@ TEST(TrainingStep, HidesNoMoreThanThereIsToHideBehind) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::training_step_test

@@ -11,7 +11,7 @@
 #include "scheduler/collective/routed_traffic.h"
 #include "tests/unit/collective/routed_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::two_models_test {
 namespace {
 
 using fabric::GpuId;
@@ -85,4 +85,4 @@ TEST(TwoModels, AgreeAsFarAsRoutesSpread) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::two_models_test

@@ -7,7 +7,7 @@
 #include "services/control/agents/class_grade.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::agents_test {
 namespace {
 
 using scheduler::Isolation;
@@ -291,4 +291,4 @@ TEST(Agents, TrafficInsideBudgetsIsInsideWhatLinksReserve) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::agents_test

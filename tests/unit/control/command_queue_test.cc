@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::control {
+namespace railweave::control::command_queue_test {
 namespace {
 
 std::vector<std::string> all_of(CommandQueue<std::string>& queue) {
@@ -42,4 +42,4 @@ TEST(CommandQueue, WhoComesLaterWaitsForOneOfEachOther) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::command_queue_test

@@ -11,7 +11,7 @@
 #include "services/rest/json/job_spec.h"
 #include "tests/support/fat_trees.h"
 
-namespace railweave::control {
+namespace railweave::control::contention_book_test {
 namespace {
 
 using fabric::GpuId;
@@ -319,4 +319,4 @@ TEST(TrafficOfJobs, GivenInJsonChangesThePrediction) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::contention_book_test

@@ -61,7 +61,7 @@ inline SubmitJob submit_job(const std::string& tenant, std::uint32_t tensor, std
   return command;
 }
 
-class ControlTest : public testing::Test {
+class ControlTest : public ::testing::Test {
  protected:
   ~ControlTest() override { stop(); }
 

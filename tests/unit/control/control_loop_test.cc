@@ -10,7 +10,7 @@
 
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::control_loop_test {
 namespace {
 
 TEST_F(ControlTest, PlacesAJobAndFreesItsGpusWhenItEnds) {
@@ -378,7 +378,7 @@ TEST_F(ControlTest, AFullQueueIsBusyAndEveryAcceptedCommandIsAnsweredOnce) {
 }
 
 // Random commands by seed, against a model that knows only which job holds how many GPUs.
-class ControlRandomTest : public ControlTest, public testing::WithParamInterface<unsigned> {};
+class ControlRandomTest : public ControlTest, public ::testing::WithParamInterface<unsigned> {};
 
 TEST_P(ControlRandomTest, HoldsExactlyTheGpusOfPlacedJobsAndSurvivesRestarts) {
   std::mt19937 random(GetParam());
@@ -450,7 +450,7 @@ TEST_P(ControlRandomTest, HoldsExactlyTheGpusOfPlacedJobsAndSurvivesRestarts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ControlRandomTest, testing::Range(1U, 21U));
+INSTANTIATE_TEST_SUITE_P(Seeds, ControlRandomTest, ::testing::Range(1U, 21U));
 
 // A store that fails when told to, before or after the real append.
 class FailingJournal final : public db::Journal {
@@ -544,4 +544,4 @@ TEST_F(FailingStoreTest, AnAppendThatFailedAfterWritingIsFoundAgain) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::control_loop_test

@@ -8,7 +8,7 @@
 #include "services/control/guarantees/job_repair.h"
 #include "tests/support/fat_trees.h"
 
-namespace railweave::control {
+namespace railweave::control::damaged_jobs_test {
 namespace {
 
 constexpr std::int64_t kNow_us = 1'700'000'000'000'000;
@@ -111,4 +111,4 @@ TEST(DamagedJobs, AreTheSameToACacheThatFollows) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::damaged_jobs_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::decided_ahead_test {
 namespace {
 
 // A store whose appends wait until they are let go, and fail where they are told to.
@@ -200,4 +200,4 @@ TEST_F(DecidedAheadTest, NothingAcknowledgedIsLostWhateverFails) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::decided_ahead_test

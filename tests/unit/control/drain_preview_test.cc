@@ -12,7 +12,7 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::drain_preview_test {
 namespace {
 
 using fabric::FabricView;
@@ -130,7 +130,7 @@ TEST(DrainPreview, CutsOffWhatASearchFindsCutOff) {
   EXPECT_GT(cut_somewhere, 100U);
 }
 
-class PreviewTest : public testing::Test {
+class PreviewTest : public ::testing::Test {
  protected:
   // Two hosts on each of four leaves, two spines: every leaf has two uplinks.
   const fabric::TopologyPtr topology_ = fabric::testing::make_fat_tree(
@@ -286,4 +286,4 @@ TEST(DrainPreview, JobsAreReroutedWhenARouteBetweenTheirNodesChanges) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::drain_preview_test

@@ -4,7 +4,7 @@
 #include "services/control/events/apply.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::drain_test {
 namespace {
 
 class DrainTest : public ControlTest {
@@ -265,4 +265,4 @@ TEST_F(DrainTest, AMuteOutlivesItsAlarmUntilItsTimeIsOverOrTheAlarmGetsWorse) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::drain_test

@@ -5,7 +5,7 @@
 #include "services/rest/json/guarantee.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::ethernet_lanes_test {
 namespace {
 
 using fabric::EthernetPort;
@@ -113,4 +113,4 @@ TEST(EthernetLanesOfJobs, PortsPromiseOwnersAndAdmitOnlyThem) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::ethernet_lanes_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::control {
+namespace railweave::control::event_clock_test {
 namespace {
 
 constexpr std::int64_t kHour_us = 3'600'000'000;
@@ -55,4 +55,4 @@ TEST(EventClock, IsNotBeforeEventsOfOthers) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::event_clock_test

@@ -5,7 +5,7 @@
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::guarantee_book_test {
 namespace {
 
 using fabric::LinkState;
@@ -157,4 +157,4 @@ TEST_P(GuaranteeRandomTest, BookFollowsTheState) {
 INSTANTIATE_TEST_SUITE_P(Seeds, GuaranteeRandomTest, ::testing::Range(1U, 25U));
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::guarantee_book_test

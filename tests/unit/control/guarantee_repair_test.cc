@@ -14,7 +14,7 @@
 #include "services/control/guarantees/routes.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::guarantee_repair_test {
 namespace {
 
 using fabric::LinkState;
@@ -426,4 +426,4 @@ TEST(GuaranteeRepair, AHostWithoutCablesIsDamageFromAnyCause) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::guarantee_repair_test

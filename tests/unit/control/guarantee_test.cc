@@ -6,7 +6,7 @@
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::guarantee_test {
 namespace {
 
 using fabric::LinkState;
@@ -394,4 +394,4 @@ TEST_F(StoredGuaranteeTest, IsTheSameAfterARestartFromJournalOrSnapshot) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::guarantee_test

@@ -10,7 +10,7 @@
 #include "tests/unit/capacity/naive_walk.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::guaranteed_places_test {
 namespace {
 
 using fabric::testing::LinkWay;
@@ -252,4 +252,4 @@ TEST(GuaranteedPlaces, AreFoundWhereThereAreAnyAndRefusedWhereThereAreNone) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::guaranteed_places_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::host_jobs_test {
 namespace {
 
 // Every host against a search through all jobs, as jobs start and end.
@@ -34,4 +34,4 @@ TEST_F(ControlTest, HostJobsAreThoseThatHoldGpusThere) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::host_jobs_test

@@ -6,7 +6,7 @@
 #include "services/control/codec/guarantee_json.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::host_keys_test {
 namespace {
 
 using testing::Cluster;
@@ -176,4 +176,4 @@ TEST(HostKeys, IsolationIsAskedForAndWaitsForAnEmptyNode) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::host_keys_test

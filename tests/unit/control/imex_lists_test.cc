@@ -4,7 +4,7 @@
 #include "services/rest/json/guarantee.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::imex_lists_test {
 namespace {
 
 using testing::Cluster;
@@ -45,4 +45,4 @@ TEST(ImexLists, AreWithheldWhereTenantsShareANode) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::imex_lists_test

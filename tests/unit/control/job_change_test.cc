@@ -6,7 +6,7 @@
 #include "services/control/events/apply.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::job_change_test {
 namespace {
 
 class JobChangeTest : public ControlTest {
@@ -324,4 +324,4 @@ TEST_F(JobChangeTest, TimesDoNotGoBackWithTheClock) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::job_change_test

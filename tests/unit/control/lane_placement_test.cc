@@ -9,7 +9,7 @@
 #include "tests/unit/capacity/naive_walk.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::lane_placement_test {
 namespace {
 
 using fabric::testing::LinkWay;
@@ -210,4 +210,4 @@ TEST(LanePlacement, IsByTimeAloneWithoutLanes) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::lane_placement_test

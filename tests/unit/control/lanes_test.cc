@@ -9,7 +9,7 @@
 #include "services/rest/json/guarantee.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::lanes_test {
 namespace {
 
 using fabric::LinkState;
@@ -256,4 +256,4 @@ TEST(OwnLanes, MarkPacketsOnlyWhereTablesAreWritten) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::lanes_test

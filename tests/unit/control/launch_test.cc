@@ -7,7 +7,7 @@
 
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::launch_test {
 namespace {
 
 class LaunchTest : public ControlTest {
@@ -249,4 +249,4 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::launch_test

@@ -4,7 +4,7 @@
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::nvlink_ownership_test {
 namespace {
 
 using testing::Cluster;
@@ -30,4 +30,4 @@ TEST(NvlinkOwnership, NumbersPartitionsByPositionAndKeepsTheNumbers) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::nvlink_ownership_test

@@ -9,7 +9,7 @@
 #include "services/control/views/guarantee_book.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::promises_kept_test {
 namespace {
 
 using fabric::LinkState;
@@ -237,4 +237,4 @@ TEST(PromisesKept, AnImportThatLowersRatesPutsGuaranteesAtRisk) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::promises_kept_test

@@ -9,7 +9,7 @@
 #include "services/control/guarantees/job_repair.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::queue_test {
 namespace {
 
 class QueueTest : public ControlTest {
@@ -504,4 +504,4 @@ TEST_F(QueueTest, RandomEventsConserveGpus) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::queue_test

@@ -5,7 +5,7 @@
 #include "services/control/decide/submission.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::refusal_work_test {
 namespace {
 
 constexpr unsigned kHosts = 24, kGpus = 8;
@@ -109,4 +109,4 @@ TEST_F(RefusalWorkTest, AsksInFullWhereAQuotaDecides) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::refusal_work_test

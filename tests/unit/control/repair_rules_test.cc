@@ -6,7 +6,7 @@
 #include "services/control/guarantees/job_repair.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::repair_rules_test {
 namespace {
 
 constexpr std::int64_t kHour = 3'600'000'000;
@@ -325,4 +325,4 @@ TEST_F(RepairRulesTest, TheAlarmOfALostGuaranteeNamesTheRepairThereIs) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::repair_rules_test

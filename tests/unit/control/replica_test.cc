@@ -6,7 +6,7 @@
 #include "tests/support/kept_log.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::replica_test {
 namespace {
 
 // One store, seen by a process that does not lead until it is let.
@@ -162,4 +162,4 @@ TEST_F(ReplicaTest, AFollowerThatCannotReachTheStoreGrowsStale) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::replica_test

@@ -4,7 +4,7 @@
 #include "tests/support/kept_log.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::request_story_test {
 namespace {
 
 class RequestStoryTest : public ControlTest {
@@ -53,4 +53,4 @@ TEST_F(RequestStoryTest, IsNotToldAtInfo) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::request_story_test

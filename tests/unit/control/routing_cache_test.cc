@@ -7,7 +7,7 @@
 
 #include "tests/support/fat_trees.h"
 
-namespace railweave::control {
+namespace railweave::control::routing_cache_test {
 namespace {
 
 ClusterState routed_state() {
@@ -90,4 +90,4 @@ TEST(RoutingCache, AnswersManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::routing_cache_test

@@ -9,7 +9,7 @@
 #include "services/control/views/contention_book.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::site_links_test {
 namespace {
 
 using fabric::GpuId;
@@ -456,4 +456,4 @@ TEST(SiteLinksRandom, LocalityIsThatOfAFabricWithoutThem) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::site_links_test

@@ -4,7 +4,7 @@
 #include "services/control/views/contention_book.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::sites_test {
 namespace {
 
 class AcrossSitesTest : public ControlTest {
@@ -58,4 +58,4 @@ TEST_F(AcrossSitesTest, AContractKeepsItsPromiseInsideEachSite) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::sites_test

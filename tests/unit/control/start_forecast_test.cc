@@ -9,7 +9,7 @@
 
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::start_forecast_test {
 namespace {
 
 constexpr std::int64_t kSecond_us = 1'000'000;
@@ -204,4 +204,4 @@ TEST_F(StartForecastTest, QuotasAndReservationsCount) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::start_forecast_test

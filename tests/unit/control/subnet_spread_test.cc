@@ -2,7 +2,7 @@
 #include "tests/unit/control/control_fixture.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::subnet_spread_test {
 namespace {
 
 using fabric::LinkState;
@@ -91,4 +91,4 @@ TEST(SubnetSpread, IsRefusedWhereItCannotBeSo) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::subnet_spread_test

@@ -10,7 +10,7 @@
 #include "services/control/views/tables_used.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::tables_in_force_test {
 namespace {
 
 using testing::Cluster;
@@ -288,4 +288,4 @@ TEST_F(TablesInForceTest, ALeafWithoutUplinksDamagesJobsAcrossIt) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::tables_in_force_test

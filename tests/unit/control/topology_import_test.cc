@@ -10,7 +10,7 @@
 #include "services/control/guarantees/job_repair.h"
 #include "tests/unit/control/control_fixture.h"
 
-namespace railweave::control {
+namespace railweave::control::topology_import_test {
 namespace {
 
 struct PlannedNode {
@@ -275,4 +275,4 @@ TEST_F(TopologyImportTest, AnImportLeavesTheStateOfAFreshStart) {
 }
 
 }  // namespace
-}  // namespace railweave::control
+}  // namespace railweave::control::topology_import_test

@@ -6,7 +6,7 @@
 #include "tests/unit/db/results.h"
 #include "tests/unit/db/sample_records.h"
 
-namespace railweave::db {
+namespace railweave::db::compression_test {
 namespace {
 
 TEST(Compression, BytesComeBack) {
@@ -58,4 +58,4 @@ TEST(Compression, OnlyLongTextThatShrinksIsPacked) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::compression_test

@@ -9,7 +9,7 @@
 #include "db/checksum.h"
 #include "db/journal_rules.h"
 
-namespace railweave::db {
+namespace railweave::db::damaged_records_test {
 namespace {
 
 Record record_of(std::uint64_t seq) {
@@ -124,4 +124,4 @@ TEST(DamagedRecords, AreFoundOneByOneWhereTheStoreItselfFails) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::damaged_records_test

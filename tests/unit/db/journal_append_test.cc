@@ -6,7 +6,7 @@
 #include "db/limits.h"
 #include "tests/unit/db/journal_conformance.h"
 
-namespace railweave::db {
+namespace railweave::db::journal_append_test {
 namespace {
 
 using JournalAppend = JournalConformance;
@@ -69,7 +69,7 @@ struct Refusal {
 
 void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.name; }
 
-class RefusedBatch : public testing::TestWithParam<std::tuple<StoreKind, Refusal>> {};
+class RefusedBatch : public ::testing::TestWithParam<std::tuple<StoreKind, Refusal>> {};
 
 std::vector<Refusal> refusals() {
   return {
@@ -155,7 +155,7 @@ TEST_P(RefusedBatch, LeavesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, RefusedBatch,
-                         testing::Combine(testing::ValuesIn(store_kinds()), testing::ValuesIn(refusals())),
+                         ::testing::Combine(::testing::ValuesIn(store_kinds()), ::testing::ValuesIn(refusals())),
                          [](const auto& p) { return std::get<0>(p.param).name + std::get<1>(p.param).name; });
 
 TEST_P(JournalAppend, ATermMayRiseAndIsRememberedAcrossRestarts) {
@@ -188,4 +188,4 @@ TEST_P(JournalAppend, AMissingRecordIsAnError) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::journal_append_test

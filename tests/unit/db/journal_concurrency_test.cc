@@ -4,7 +4,7 @@
 
 #include "tests/unit/db/journal_conformance.h"
 
-namespace railweave::db {
+namespace railweave::db::journal_concurrency_test {
 namespace {
 
 using JournalConcurrency = JournalConformance;
@@ -77,4 +77,4 @@ TEST_P(JournalConcurrency, OfManyWritersOfTheSameSeqOneWins) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::journal_concurrency_test

@@ -13,7 +13,7 @@
 
 namespace railweave::db {
 
-class JournalConformance : public testing::TestWithParam<StoreKind> {
+class JournalConformance : public ::testing::TestWithParam<StoreKind> {
  protected:
   JournalConformance() : store_(GetParam().make()) { reopen(); }
 
@@ -33,8 +33,8 @@ class JournalConformance : public testing::TestWithParam<StoreKind> {
   std::unique_ptr<Journal> journal_;
 };
 
-#define RAILWEAVE_CONFORMANCE_OF_EVERY_STORE(suite)                         \
-  INSTANTIATE_TEST_SUITE_P(Stores, suite, testing::ValuesIn(store_kinds()), \
+#define RAILWEAVE_CONFORMANCE_OF_EVERY_STORE(suite)                           \
+  INSTANTIATE_TEST_SUITE_P(Stores, suite, ::testing::ValuesIn(store_kinds()), \
                            [](const auto& kind) { return kind.param.name; })
 
 }  // namespace railweave::db

@@ -4,7 +4,7 @@
 
 #include "tests/unit/db/journal_conformance.h"
 
-namespace railweave::db {
+namespace railweave::db::journal_model_test {
 namespace {
 
 struct Model {
@@ -121,4 +121,4 @@ TEST_P(JournalModel, RandomCallsAgreeWithAModelInMemory) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::journal_model_test

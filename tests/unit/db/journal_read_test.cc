@@ -6,7 +6,7 @@
 #include "db/replay.h"
 #include "tests/unit/db/journal_conformance.h"
 
-namespace railweave::db {
+namespace railweave::db::journal_read_test {
 namespace {
 
 using JournalRead = JournalConformance;
@@ -136,4 +136,4 @@ TEST_P(JournalRead, ReplayStartsWhereToldAndEndsAtTheFirstError) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::journal_read_test

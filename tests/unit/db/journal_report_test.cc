@@ -8,7 +8,7 @@
 
 #include "tests/unit/db/journal_conformance.h"
 
-namespace railweave::db {
+namespace railweave::db::journal_report_test {
 namespace {
 
 using JournalReport = JournalConformance;
@@ -184,4 +184,4 @@ TEST_P(JournalReport, TheQueriesOfThePageAreAnswered) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::journal_report_test

@@ -2,7 +2,7 @@
 #include "db/limits.h"
 #include "tests/unit/db/journal_conformance.h"
 
-namespace railweave::db {
+namespace railweave::db::journal_snapshot_test {
 namespace {
 
 Snapshot sample_snapshot(std::uint64_t seq) {
@@ -131,4 +131,4 @@ TEST_P(JournalBlob, ADamagedOneIsAnError) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::journal_snapshot_test

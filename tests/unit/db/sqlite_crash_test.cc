@@ -13,11 +13,11 @@
 #include "tests/unit/db/store_process.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db {
+namespace railweave::db::sqlite_crash_test {
 namespace {
 
-class SqliteCrash : public testing::TestWithParam<std::uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, SqliteCrash, testing::Range<std::uint64_t>(1, 5));
+class SqliteCrash : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, SqliteCrash, ::testing::Range<std::uint64_t>(1, 5));
 
 TEST_P(SqliteCrash, KillingTheWriterLosesNothingAcknowledged) {
   const std::uint64_t seed = GetParam();
@@ -66,4 +66,4 @@ TEST(SqliteLock, AnotherProcessIsToldWhoHasTheStoreUntilThatOneIsGone) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::sqlite_crash_test

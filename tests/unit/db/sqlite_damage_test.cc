@@ -15,7 +15,7 @@
 #include "tests/unit/db/store_process.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db {
+namespace railweave::db::sqlite_damage_test {
 namespace {
 
 std::string content_of(const std::filesystem::path& path) {
@@ -100,8 +100,8 @@ TEST(SqliteDamage, AChangedDatabaseFileGivesAnErrorOrWhatWasWritten) {
   EXPECT_GT(noticed, 100U) << "too little was damaged to mean anything";
 }
 
-class SqliteWalDamage : public testing::TestWithParam<std::uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, SqliteWalDamage, testing::Range<std::uint64_t>(1, 4));
+class SqliteWalDamage : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, SqliteWalDamage, ::testing::Range<std::uint64_t>(1, 4));
 
 TEST_P(SqliteWalDamage, ACutOrChangedWalGivesWholeBatches) {
   const std::uint64_t seed = GetParam();
@@ -130,4 +130,4 @@ TEST_P(SqliteWalDamage, ACutOrChangedWalGivesWholeBatches) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::sqlite_damage_test

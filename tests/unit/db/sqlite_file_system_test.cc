@@ -15,7 +15,7 @@
 #include "tests/unit/db/sample_records.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db {
+namespace railweave::db::sqlite_file_system_test {
 namespace {
 
 // Appends until refused: the seq of the last record that was accepted, and the refusal.
@@ -161,4 +161,4 @@ TEST(SqliteReadOnly, ADirectoryOrAFileThatMayNotBeWrittenIsRefused) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::sqlite_file_system_test

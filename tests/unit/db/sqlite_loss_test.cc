@@ -18,12 +18,12 @@
 #include "tests/unit/db/sample_records.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db {
+namespace railweave::db::sqlite_loss_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class SqliteLoss : public testing::Test {
+class SqliteLoss : public ::testing::Test {
  protected:
   [[nodiscard]] fs::path beside(const char* suffix) const { return store_.string() + suffix; }
   static std::uint64_t first_kept(Journal& journal) { return take(journal.read({.limit = 1})).at(0).seq; }
@@ -203,4 +203,4 @@ TEST_F(SqliteLoss, WithoutALimitAllRecordsAreKept) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::sqlite_loss_test

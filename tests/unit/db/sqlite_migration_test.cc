@@ -17,7 +17,7 @@
 #include "tests/unit/db/sample_records.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db::sqlite {
+namespace railweave::db::sqlite::sqlite_migration_test {
 namespace {
 
 const std::filesystem::path kMigrations = std::filesystem::path(RAILWEAVE_SOURCE_DIR) / "db/migrations/sqlite";
@@ -146,4 +146,4 @@ TEST(SqliteMigration, AStoreOfTheFirstReleaseIsBroughtUpToDateWithItsRecords) {
 }
 
 }  // namespace
-}  // namespace railweave::db::sqlite
+}  // namespace railweave::db::sqlite::sqlite_migration_test

@@ -13,7 +13,7 @@
 #include "tests/unit/db/store_process.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db {
+namespace railweave::db::sqlite_open_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +25,7 @@ std::string content_of(const fs::path& path) {
 
 void write_file(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
 
-class SqliteOpen : public testing::Test {
+class SqliteOpen : public ::testing::Test {
  protected:
   void make_store() { take(take(open_sqlite_journal(store_))->append(sample_batch(1, 3))); }
   void change(const std::string& sql) const {
@@ -209,4 +209,4 @@ TEST_F(SqliteOpen, PeoplesSqlCannotChangeTheJournal) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::sqlite_open_test

@@ -12,7 +12,7 @@
 #include "tests/unit/db/results.h"
 #include "tests/unit/db/temp_directory.h"
 
-namespace railweave::db {
+namespace railweave::db::sqlite_power_loss_test {
 namespace {
 
 // An image taken at some moment, and what had been acknowledged by then.
@@ -22,8 +22,8 @@ struct PowerLoss {
   std::uint64_t snapshot = 0;
 };
 
-class SqlitePowerLoss : public testing::TestWithParam<std::uint64_t> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, SqlitePowerLoss, testing::Range<std::uint64_t>(1, 4));
+class SqlitePowerLoss : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, SqlitePowerLoss, ::testing::Range<std::uint64_t>(1, 4));
 
 TEST_P(SqlitePowerLoss, NothingAcknowledgedIsLost) {
   const std::uint64_t seed = GetParam();
@@ -74,4 +74,4 @@ TEST_P(SqlitePowerLoss, NothingAcknowledgedIsLost) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::sqlite_power_loss_test

@@ -7,7 +7,7 @@
 
 #include "db/utf8.h"
 
-namespace railweave::db {
+namespace railweave::db::storable_text_test {
 namespace {
 
 // Encodes by arithmetic on the code point; the check under test walks bytes by RFC 3629's table.
@@ -79,4 +79,4 @@ TEST(StorableText, EmptyTextAndCutCharacters) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::storable_text_test

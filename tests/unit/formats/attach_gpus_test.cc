@@ -2,7 +2,7 @@
 
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::attach_gpus_test {
 namespace {
 
 TopologyBuilder hosts(unsigned count) {
@@ -95,4 +95,4 @@ TEST(AttachGpus, GivesTheRealDgxFabricItsGpus) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::attach_gpus_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::format_test {
 namespace {
 
 TEST(Format, IsRecognisedByTheShapeOfTheText) {
@@ -81,4 +81,4 @@ TEST(ReadFabric, SaysWhatItTakes) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::format_test

@@ -4,7 +4,7 @@
 #include "fabric/formats/gpu/nvidia_smi_topo.h"
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::gpu_affinity_test {
 namespace {
 
 using Numbers = std::vector<unsigned>;
@@ -284,4 +284,4 @@ TEST(ApplyAffinity, KeepsWhatGpusHave) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::gpu_affinity_test

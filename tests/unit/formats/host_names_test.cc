@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::fabric {
+namespace railweave::fabric::host_names_test {
 namespace {
 
 using Kind = AdapterIdentity::Kind;
@@ -57,4 +57,4 @@ TEST(HostKindGuess, FollowsFromWordsOfTheName) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::host_names_test

@@ -10,7 +10,7 @@
 #include "fabric/formats/native/native_json.h"
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::hostile_input_test {
 namespace {
 
 constexpr std::string_view kDump = R"(vendid=0x2c9
@@ -83,7 +83,7 @@ TEST(HostileInput, SmallFilesCutOffAtEveryByte) {
       SCOPED_TRACE(std::string(to_string(format)) + " " + std::to_string(length));
       read_with(format, text.substr(0, length));
       detect_format(text.substr(0, length));
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
@@ -111,7 +111,7 @@ TEST(HostileInput, SmallFilesDamagedAtRandom) {
         }
       }
       read_with(format, text);
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
@@ -130,7 +130,7 @@ TEST(HostileInput, RealFilesCutOffAnywhere) {
       const std::size_t length = random() % (text.size() + 1);
       SCOPED_TRACE(file + " " + std::to_string(length));
       read_with(format, std::string_view(text).substr(0, length));
-      if (testing::Test::HasFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
   }
 }
@@ -168,4 +168,4 @@ TEST(HostileInput, BinaryAndOddTextsAreRefused) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::hostile_input_test

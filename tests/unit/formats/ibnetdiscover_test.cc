@@ -8,7 +8,7 @@
 #include "fabric/formats/native/native_json.h"
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::ibnetdiscover_test {
 namespace {
 
 // Two leaves and a spine, three hosts; a link of each oddity is put in by the tests.
@@ -512,4 +512,4 @@ TEST(RealDump, EveryDumpHasTheDevicesAndLinksOfItsLines) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::ibnetdiscover_test

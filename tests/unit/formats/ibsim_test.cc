@@ -10,7 +10,7 @@
 #include "fabric/formats/native/native_json.h"
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::ibsim_test {
 namespace {
 
 constexpr std::string_view kSmall = R"(# a netlist
@@ -305,4 +305,4 @@ TEST(IbsimSimulator, SeesTheFabricThatWeReadAndWrite) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::ibsim_test

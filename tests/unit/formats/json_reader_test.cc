@@ -9,7 +9,7 @@
 
 #include "fabric/base/text/json_string.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::json_reader_test {
 namespace {
 
 bool accepts(std::string_view text) {
@@ -165,4 +165,4 @@ TEST(JsonReader, IsStrictAboutFieldsAndNumbers) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::json_reader_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::fabric {
+namespace railweave::fabric::name_text_test {
 namespace {
 
 TEST(NameText, RefusesControlCharactersAndInvalidUtf8) {
@@ -22,4 +22,4 @@ TEST(NameText, EscapesOnlyTheOffendingBytes) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::name_text_test

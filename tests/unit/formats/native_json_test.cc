@@ -4,7 +4,7 @@
 
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::native_json_test {
 namespace {
 
 constexpr std::string_view kSmall = R"({"railweave":"fabric","version":1,
@@ -319,4 +319,4 @@ TEST(NativeJson, DuplicatesAreFoundAgainRatherThanKept) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::native_json_test

@@ -3,7 +3,7 @@
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::nvlink_cliques_test {
 namespace {
 
 constexpr std::string_view kUuid = "61248eac-4785-4fbf-9cbd-231635e37e9d";
@@ -185,4 +185,4 @@ TEST(NvlinkCliques, ReadRealLabels) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::nvlink_cliques_test

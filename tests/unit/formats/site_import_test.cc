@@ -12,13 +12,13 @@
 #include "tests/unit/formats/fixtures.h"
 #include "tests/unit/formats/site_samples.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::site_import_test {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
-class SiteImportTest : public testing::Test {
+class SiteImportTest : public ::testing::Test {
  protected:
   // Names of samples.
   Result<SiteImport> import(const std::vector<std::string>& names, const SiteImportOptions& options = {}) {
@@ -269,4 +269,4 @@ TEST(RealSources, AreRecognised) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::site_import_test

@@ -8,11 +8,11 @@
 #include "fabric/formats/slurm/hostlist.h"
 #include "tests/unit/formats/fixtures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::slurm_topology_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
 std::string compressed(const Names& names) { return compress_hostlist(names); }
@@ -137,4 +137,4 @@ TEST(SlurmTopology, NodesOfNamesThatSlurmDoesNotTakeAreLeftOutAndNamed) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::slurm_topology_test

@@ -8,7 +8,7 @@
 #include "fabric/generate/generate.h"
 #include "tests/unit/generate/fabric_measures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::direct_network_test {
 namespace {
 
 Topology made(std::string_view kind, const GenerateParameters& parameters) {
@@ -142,4 +142,4 @@ TEST(Torus, DirectionsCanBeReadFromThePorts) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::direct_network_test

@@ -7,7 +7,7 @@
 #include "fabric/generate/generate.h"
 #include "tests/unit/generate/fabric_measures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::fat_tree_test {
 namespace {
 
 Topology made(std::string_view kind, const GenerateParameters& parameters) {
@@ -29,7 +29,7 @@ TEST(FatTree, HasTheCountsOfAKAryNTree) {
     for (unsigned k = 2; k <= 6; ++k) {
       const auto topology =
           made("fat-tree", {{"arity", std::to_string(k)}, {"tiers", std::to_string(n)}, {"gpus-per-host", "1"}});
-      SCOPED_TRACE(testing::Message() << k << "-ary " << n << "-tree");
+      SCOPED_TRACE(::testing::Message() << k << "-ary " << n << "-tree");
       EXPECT_EQ(topology.hosts().size(), power(k, n));
       EXPECT_EQ(topology.switches().size(), n * power(k, n - 1));
       EXPECT_EQ(topology.links().size(), n * power(k, n));  // one layer of links below every tier
@@ -149,4 +149,4 @@ TEST(FatTree, ErrorsOfImpossibleTreesHintAtPossibleOnes) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::fat_tree_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/generate/fabric_measures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::generate_test {
 namespace {
 
 TEST(Generate, TheSameParametersGiveTheSameFabric) {
@@ -194,4 +194,4 @@ TEST(Generate, RandomParametersGiveAValidFabricOrAnError) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::generate_test

@@ -6,7 +6,7 @@
 
 #include "fabric/generate/generate.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::nvlink_test {
 namespace {
 
 struct DomainCase {
@@ -18,7 +18,7 @@ std::ostream& operator<<(std::ostream& out, const DomainCase& tested) {
   return out << "domains of " << tested.domain << ", hosts of " << tested.gpus_per_host;
 }
 
-class NvlinkDomains : public testing::TestWithParam<DomainCase> {};
+class NvlinkDomains : public ::testing::TestWithParam<DomainCase> {};
 
 TEST_P(NvlinkDomains, HoldTheirGpusHostsAndRacks) {
   const auto& expected = GetParam();
@@ -61,10 +61,10 @@ TEST_P(NvlinkDomains, HoldTheirGpusHostsAndRacks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, NvlinkDomains,
-                         testing::Values(DomainCase{"8", "8", "36", 36, 1, 0}, DomainCase{"4", "8", "12", 24, 1, 0},
-                                         DomainCase{"36", "4", "36", 4, 9, 4}, DomainCase{"36", "2", "36", 2, 18, 2},
-                                         DomainCase{"72", "4", "36", 2, 18, 2},
-                                         DomainCase{"576", "4", "144", 1, 144, 8}),
+                         ::testing::Values(DomainCase{"8", "8", "36", 36, 1, 0}, DomainCase{"4", "8", "12", 24, 1, 0},
+                                           DomainCase{"36", "4", "36", 4, 9, 4}, DomainCase{"36", "2", "36", 2, 18, 2},
+                                           DomainCase{"72", "4", "36", 2, 18, 2},
+                                           DomainCase{"576", "4", "144", 1, 144, 8}),
                          [](const auto& tested) {
                            return "Nvl" + tested.param.domain + "of" + tested.param.gpus_per_host;
                          });
@@ -79,4 +79,4 @@ TEST(NvlinkDomainErrors, NameParametersThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::nvlink_test

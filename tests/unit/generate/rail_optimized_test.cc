@@ -6,7 +6,7 @@
 #include "fabric/generate/generate.h"
 #include "tests/unit/generate/fabric_measures.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::rail_optimized_test {
 namespace {
 
 Topology made(std::string_view kind, const GenerateParameters& parameters) {
@@ -140,4 +140,4 @@ TEST(RailOptimized, UnitsHoldWholeRacksAndDomains) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::rail_optimized_test

@@ -4,7 +4,7 @@
 
 #include "fabric/generate/generate.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::sites_test {
 namespace {
 
 TEST(GenerateSites, EverySiteIsACopyAndEveryTwoAreJoined) {
@@ -61,4 +61,4 @@ TEST(GenerateSites, PresetsCanHaveSitesAndOneSiteIsNotNamed) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::sites_test

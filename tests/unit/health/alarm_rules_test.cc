@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::alarm_rules_test {
 namespace {
 
 using What = AlarmChange::What;
@@ -155,7 +155,7 @@ bool active_by_history(const std::vector<std::pair<std::int64_t, double>>& read,
   return active;
 }
 
-class AlarmSequence : public testing::TestWithParam<std::uint32_t> {};
+class AlarmSequence : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(AlarmSequence, RaisesWhatTheWholeHistoryRaises) {
   std::mt19937 random(GetParam());
@@ -192,7 +192,7 @@ TEST_P(AlarmSequence, RaisesWhatTheWholeHistoryRaises) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, AlarmSequence, testing::Range(0U, 40U));
+INSTANTIATE_TEST_SUITE_P(Seeds, AlarmSequence, ::testing::Range(0U, 40U));
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::alarm_rules_test

@@ -14,7 +14,7 @@
 #include "fabric/health/link_flaps.h"
 #include "fabric/topology/topology_builder.h"
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::boundaries_test {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000;
@@ -165,11 +165,11 @@ std::vector<std::int64_t> calm_times(Line& line, std::size_t count) {
 
 TEST(AlarmLimits, TheCalmThatIsNeededDoublesUpToTheMost) {
   Line line(1'000 * kSecond, 50 * kSecond);
-  EXPECT_THAT(calm_times(line, 5), testing::ElementsAre(10, 20, 40, 50, 50));
+  EXPECT_THAT(calm_times(line, 5), ::testing::ElementsAre(10, 20, 40, 50, 50));
   Line never_longer(1'000 * kSecond, 0);
-  EXPECT_THAT(calm_times(never_longer, 3), testing::ElementsAre(10, 10, 10)) << "nor shorter than the rule's own";
+  EXPECT_THAT(calm_times(never_longer, 3), ::testing::ElementsAre(10, 10, 10)) << "nor shorter than the rule's own";
   Line of_one(1'000 * kSecond, 10 * kSecond);
-  EXPECT_THAT(calm_times(of_one, 3), testing::ElementsAre(10, 10, 10));
+  EXPECT_THAT(calm_times(of_one, 3), ::testing::ElementsAre(10, 10, 10));
 }
 
 TEST(AlarmLimits, AFlapIsRememberedForExactlyItsTime) {
@@ -243,13 +243,13 @@ TEST(FlapLimits, EveryLinkCountsTheFirstToo) {
   for (std::size_t which = 0; which < links.size(); ++which) {
     LinkFlaps flaps(t, links, 60 * kSecond);
     std::vector<bool> up(links.size(), true);
-    EXPECT_THAT(flaps.see(up, 0).flapped, testing::IsEmpty());
+    EXPECT_THAT(flaps.see(up, 0).flapped, ::testing::IsEmpty());
     up[which] = false;
-    EXPECT_THAT(flaps.see(up, kSecond).flapped, testing::IsEmpty());
+    EXPECT_THAT(flaps.see(up, kSecond).flapped, ::testing::IsEmpty());
     up[which] = true;
     const auto seen = flaps.see(up, 2 * kSecond);
-    EXPECT_THAT(seen.flapped, testing::ElementsAre(links[which]));
-    EXPECT_THAT(seen.restarted, testing::IsEmpty());
+    EXPECT_THAT(seen.flapped, ::testing::ElementsAre(links[which]));
+    EXPECT_THAT(seen.restarted, ::testing::IsEmpty());
   }
 }
 
@@ -269,4 +269,4 @@ TEST(FlapLimits, AnEighthOfTheCablesIsStillDark) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::boundaries_test

@@ -7,7 +7,7 @@
 
 #include "fabric/health/thresholds.h"
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::counter_archive_test {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
@@ -174,4 +174,4 @@ TEST(ErrorGrade, IsThatOfTheWorstKind) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::counter_archive_test

@@ -8,7 +8,7 @@
 
 #include "fabric/topology/topology_builder.h"
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::counter_history_test {
 namespace {
 
 constexpr double kRate = 50e9;  // bytes a second of a 4x NDR link
@@ -108,7 +108,7 @@ struct Oracle {
   }
 };
 
-class HistorySequence : public testing::TestWithParam<std::uint32_t> {};
+class HistorySequence : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(HistorySequence, MakesTheRatesThatTheWholeHistoryMakes) {
   std::mt19937_64 random(GetParam());
@@ -138,7 +138,7 @@ TEST_P(HistorySequence, MakesTheRatesThatTheWholeHistoryMakes) {
         EXPECT_NEAR(trend.errors_per_hour[e], expected, 1e-3 + expected * 1e-4) << i << " counter " << e;
       }
     }
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
     const auto step = static_cast<std::int64_t>(1 + below(i % 40 == 39 ? 400 : 15)) * kSecond +
                       static_cast<std::int64_t>(below(999'999));
     now += step;
@@ -160,7 +160,7 @@ TEST_P(HistorySequence, MakesTheRatesThatTheWholeHistoryMakes) {
     }
   }
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, HistorySequence, testing::Range(0U, 24U));
+INSTANTIATE_TEST_SUITE_P(Seeds, HistorySequence, ::testing::Range(0U, 24U));
 
 TEST(CounterHistory, AWrapIsNoResetAndAResetNoWrap) {
   const Topology topology = pairs_of_switches(1);
@@ -232,4 +232,4 @@ TEST(CounterHistory, HoldsAHundredThousandCables) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::counter_history_test

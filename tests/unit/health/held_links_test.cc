@@ -16,7 +16,7 @@
 #include "fabric/topology/topology_builder.h"
 #include "tests/support/fat_trees.h"
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::held_links_test {
 namespace {
 
 // Any switches with any cables between them, also several, and hosts on some.
@@ -204,4 +204,4 @@ TEST(HeldLinks, TheMostWantedIsHeldFirst) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::held_links_test

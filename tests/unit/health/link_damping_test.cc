@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::link_damping_test {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000;
@@ -16,15 +16,15 @@ constexpr LinkId kLink(2);
 TEST(LinkDamping, AFlapNowAndThenIsNoneThatFlapsAndManyAre) {
   LinkDamping damping(DampingOptions{});
   for (int i = 0; i < 20; ++i) damping.flap(kLink, i * 300 * kSecond);
-  EXPECT_THAT(damping.flapping(20 * 300 * kSecond), testing::IsEmpty()) << "every 5 minutes";
+  EXPECT_THAT(damping.flapping(20 * 300 * kSecond), ::testing::IsEmpty()) << "every 5 minutes";
   LinkDamping fast(DampingOptions{});
   for (int i = 0; i < 3; ++i) fast.flap(kLink, i * 10 * kSecond);
-  EXPECT_THAT(fast.flapping(30 * kSecond), testing::IsEmpty());
+  EXPECT_THAT(fast.flapping(30 * kSecond), ::testing::IsEmpty());
   fast.flap(kLink, 30 * kSecond);
   const Flapping<LinkId> expected{kLink, 30 * kSecond, 630 * kSecond, 4};
-  EXPECT_THAT(fast.flapping(30 * kSecond), testing::ElementsAre(expected));
-  EXPECT_THAT(fast.flapping(629 * kSecond), testing::ElementsAre(expected));
-  EXPECT_THAT(fast.flapping(630 * kSecond), testing::IsEmpty());
+  EXPECT_THAT(fast.flapping(30 * kSecond), ::testing::ElementsAre(expected));
+  EXPECT_THAT(fast.flapping(629 * kSecond), ::testing::ElementsAre(expected));
+  EXPECT_THAT(fast.flapping(630 * kSecond), ::testing::IsEmpty());
 }
 
 TEST(LinkDamping, HoweverOftenItFlapsItIsCalmTheHoldTimeAfterTheLast) {
@@ -41,9 +41,9 @@ TEST(LinkDamping, AForgottenLinkHasACleanRecord) {
   LinkDamping damping(DampingOptions{});
   for (int i = 0; i < 5; ++i) damping.flap(kLink, i * kSecond);
   damping.forget(kLink);
-  EXPECT_THAT(damping.flapping(6 * kSecond), testing::IsEmpty());
+  EXPECT_THAT(damping.flapping(6 * kSecond), ::testing::IsEmpty());
   for (int i = 0; i < 3; ++i) damping.flap(kLink, (7 + i) * kSecond);
-  EXPECT_THAT(damping.flapping(10 * kSecond), testing::IsEmpty());
+  EXPECT_THAT(damping.flapping(10 * kSecond), ::testing::IsEmpty());
 }
 
 TEST(LinkDamping, OptionsAreChecked) {
@@ -100,4 +100,4 @@ TEST(LinkDamping, RandomFlapsEqualAWalkOverAllOfThem) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::link_damping_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/fat_trees.h"
 
-namespace railweave::fabric::health {
+namespace railweave::fabric::health::link_flaps_test {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000;
@@ -143,4 +143,4 @@ TEST_F(LinkFlapsTest, RandomRestartsAndFlapsAreToldApart) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric::health
+}  // namespace railweave::fabric::health::link_flaps_test

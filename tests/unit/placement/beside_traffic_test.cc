@@ -9,7 +9,7 @@
 #include "scheduler/placement/score/bundle_traffic.h"
 #include "tests/support/fat_trees.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::beside_traffic_test {
 namespace {
 
 using fabric::GpuId;
@@ -112,4 +112,4 @@ TEST(BesideTraffic, ResidualCapacityFollowsFromThePlacedJobs) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::beside_traffic_test

@@ -10,7 +10,7 @@
 #include "planned_fabric.h"
 #include "scheduler/placement/fit/placement_tree.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::best_fit_test {
 namespace {
 
 using testing_support::below;
@@ -107,7 +107,7 @@ TEST(BestFit, AssignsAsTheNaiveOneOnIrregularFabrics) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     compare(testing_support::random_fabric(random, 60, 8), random, 120, 40);
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
 
@@ -119,7 +119,7 @@ TEST(BestFit, AssignsAsTheNaiveOneWhereGroupsHaveHundredsOfChildren) {
     compare(testing_support::regular_fabric(400, 8, {}), random, 60, 600);
     compare(testing_support::regular_fabric(400, 8, {{LevelKind::rack, 2}}), random, 60, 600);
     compare(testing_support::regular_fabric(390, 4, {{LevelKind::rack, 130}}), random, 60, 300);
-    if (testing::Test::HasFailure()) return;
+    if (::testing::Test::HasFailure()) return;
   }
 }
 
@@ -141,4 +141,4 @@ TEST(BestFit, UsesUpFragmentsWhereNearnessDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::best_fit_test

@@ -7,7 +7,7 @@
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::brute_force_test {
 namespace {
 
 using fabric::LevelKind;
@@ -176,4 +176,4 @@ TEST(PlacementOnTinyFabrics, IsFoundWhereOneExistsAtTheNearestLevelAndNeverMeans
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::brute_force_test

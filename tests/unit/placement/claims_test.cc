@@ -13,7 +13,7 @@
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::claims_test {
 namespace {
 
 using fabric::GpuId;
@@ -241,4 +241,4 @@ TEST(Spread, KeepsAtMostTheMaximumOfGpusInAGroup) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::claims_test

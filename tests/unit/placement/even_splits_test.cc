@@ -11,7 +11,7 @@
 #include "fabric/generate/generate.h"
 #include "small_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::even_splits_test {
 namespace {
 
 using fabric::GpuId;
@@ -139,4 +139,4 @@ TEST(EvenSplits, AreNoSlowerThanAnyCapPerDomain) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::even_splits_test

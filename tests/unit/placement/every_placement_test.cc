@@ -9,7 +9,7 @@
 
 #include "small_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::every_placement_test {
 namespace {
 
 using fabric::GpuId;
@@ -156,4 +156,4 @@ TEST(EveryPlacement, WherePairsOfHostsAreDomains) { against_every_placement(2, 3
 TEST(EveryPlacement, WhereDomainsAreMixed) { against_every_placement(3, 300); }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::every_placement_test

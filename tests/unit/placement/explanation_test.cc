@@ -6,7 +6,7 @@
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::explanation_test {
 namespace {
 
 using fabric::LevelKind;
@@ -235,4 +235,4 @@ TEST(Explanation, OfImpossibleParallelismIsAnAnswerNotACrash) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::explanation_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::gpu_choice_test {
 namespace {
 
 constexpr std::uint64_t kEight = 0xff;
@@ -72,4 +72,4 @@ TEST(ChosenGpus, AreFreeAsManyAsAskedAndInTheShortestRunThatHoldsThem) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::gpu_choice_test

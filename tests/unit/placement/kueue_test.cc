@@ -15,7 +15,7 @@
 #include "scheduler/placement/fit/best_fit.h"
 #include "scheduler/placement/fit/placement_tree.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::kueue_test {
 namespace {
 
 using nlohmann::json;
@@ -196,7 +196,7 @@ class KueueCase {
       EXPECT_EQ(got, wanted);
     } else {
       EXPECT_NE(got, wanted) << "no longer another choice: take it off the list";
-      testing::Test::RecordProperty("other_tie", listed->second);
+      ::testing::Test::RecordProperty("other_tie", listed->second);
       std::printf("  another tie: %s: %s\n", name.c_str(), listed->second.c_str());
     }
   }
@@ -229,4 +229,4 @@ TEST(KueueBestFit, ItsOwnCasesGetTheSameLevelAsManyDomainsAndTheSameRefusals) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::kueue_test

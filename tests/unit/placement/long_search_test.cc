@@ -7,7 +7,7 @@
 
 #include "small_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::long_search_test {
 namespace {
 
 using fabric::GpuId;
@@ -135,4 +135,4 @@ TEST(LongSearch, FindsNothingMuchBetter) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::long_search_test

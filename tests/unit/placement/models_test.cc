@@ -10,7 +10,7 @@
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::models_test {
 namespace {
 
 using ::testing::Contains;
@@ -143,4 +143,4 @@ TEST(Ties, GoToTheFullestEnclosingGroup) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::models_test

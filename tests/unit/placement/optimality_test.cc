@@ -15,7 +15,7 @@
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/score/job_traffic.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::optimality_test {
 namespace {
 
 using fabric::GpuId;
@@ -336,4 +336,4 @@ TEST(Optimality, OfRingsOnSmallFabricsIsThatOfAnIntegerProgram) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::optimality_test

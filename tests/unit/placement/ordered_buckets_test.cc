@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::ordered_buckets_test {
 namespace {
 
 TEST(OrderedBuckets, AnswerAsASortedSetDoes) {
@@ -43,4 +43,4 @@ TEST(OrderedBuckets, AnswerAsASortedSetDoes) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::ordered_buckets_test

@@ -12,7 +12,7 @@
 #include "scheduler/placement/placer.h"
 #include "tests/support/fat_trees.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::paths_test {
 namespace {
 
 using fabric::GpuId;
@@ -148,4 +148,4 @@ TEST(Paths, LinksThatAreDownCutJobsOff) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::paths_test

@@ -10,7 +10,7 @@
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::placement_tree_test {
 namespace {
 
 using testing_support::below;
@@ -253,4 +253,4 @@ TEST(Placer, AnswersFromTheStateAloneWhateverCameBefore) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::placement_tree_test

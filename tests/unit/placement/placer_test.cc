@@ -11,7 +11,7 @@
 #include "planned_fabric.h"
 #include "scheduler/placement/rank_map.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::placer_test {
 namespace {
 
 using fabric::GpuId;
@@ -360,4 +360,4 @@ TEST(Placer, AFabricWithoutGpusNeverFitsAnything) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::placer_test

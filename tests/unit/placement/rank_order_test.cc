@@ -12,7 +12,7 @@
 #include "tests/support/fat_trees.h"
 #include "tests/unit/placement/planned_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::rank_order_test {
 namespace {
 
 using fabric::GpuId;
@@ -150,4 +150,4 @@ TEST(RankOrder, LeavesTheTreeOfThePlacerAsItWas) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::rank_order_test

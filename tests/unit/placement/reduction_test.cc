@@ -5,10 +5,10 @@
 #include "fabric/topology/topology_builder.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::reduction_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Four hosts of four GPUs behind one switch. (With two, a ring sends no more than switches that reduce.)
 PlacementFabricPtr four_hosts(bool aggregation) {
@@ -66,4 +66,4 @@ TEST(Reduction, IsPredictedWhereSwitchesReduce) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::reduction_test

@@ -10,7 +10,7 @@
 
 #include "tests/support/fat_trees.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::shape_choice_test {
 namespace {
 
 PlacementFabricPtr sixteen() {
@@ -52,4 +52,4 @@ TEST(ShapeChoice, IsRefusedAsItsSmallest) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::shape_choice_test

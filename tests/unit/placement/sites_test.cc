@@ -10,7 +10,7 @@
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::sites_test {
 namespace {
 
 using fabric::GpuId;
@@ -248,4 +248,4 @@ TEST(Sites, AlternativesSayWhatOneSiteWouldGive) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::sites_test

@@ -13,7 +13,7 @@
 #include "tests/unit/postgres/cutting_proxy.h"
 #include "tests/unit/postgres/test_database.h"
 
-namespace railweave::db {
+namespace railweave::db::postgres_fence_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -165,8 +165,8 @@ TEST(PostgresFence, AnEndedSessionIsReplacedAndNothingIsLost) {
 
 // The proxy cuts the connection when the append passes it, before or after the server has it, some bytes of the answer or
 // none: the journal must say exactly what is stored.
-class CommitInDoubt : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Seeds, CommitInDoubt, testing::Range(1, 9));
+class CommitInDoubt : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, CommitInDoubt, ::testing::Range(1, 9));
 
 TEST_P(CommitInDoubt, IsResolvedExactly) {
   const TestDatabase database;
@@ -241,4 +241,4 @@ TEST(PostgresFence, AServerThatDoesNotAnswerIsGivenUpInTime) {
 }
 
 }  // namespace
-}  // namespace railweave::db
+}  // namespace railweave::db::postgres_fence_test

@@ -15,7 +15,7 @@
 #include "tests/unit/db/sample_records.h"
 #include "tests/unit/postgres/test_database.h"
 
-namespace railweave::db::postgres {
+namespace railweave::db::postgres::postgres_migration_test {
 namespace {
 
 std::unique_ptr<Session> session_of(const TestDatabase& database) { return take(Session::connect(database.url(), {})); }
@@ -106,4 +106,4 @@ TEST(PostgresMigration, AnotherEncodingIsRefused) {
 }
 
 }  // namespace
-}  // namespace railweave::db::postgres
+}  // namespace railweave::db::postgres::postgres_migration_test

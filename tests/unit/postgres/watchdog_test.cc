@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace railweave::db::postgres {
+namespace railweave::db::postgres::watchdog_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -70,4 +70,4 @@ TEST(Watchdog, EndsACallAfterMany) {
 }
 
 }  // namespace
-}  // namespace railweave::db::postgres
+}  // namespace railweave::db::postgres::watchdog_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::backfill_test {
 namespace {
 
 using namespace testing_support;
@@ -195,4 +195,4 @@ TEST(Backfill, SurvivesWrongExpectations) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::backfill_test

@@ -10,12 +10,12 @@
 #include "fabric/generate/generate.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::place_wait_test {
 namespace {
 
 using namespace testing_support;
 using Random = std::mt19937_64;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::int64_t kMost = 120;
 constexpr double kShare = 0.05;
@@ -266,4 +266,4 @@ TEST(PlaceWait, GivesWayToAJobThatMayEvict) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::place_wait_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::preemption_test {
 namespace {
 
 using namespace testing_support;
@@ -215,4 +215,4 @@ TEST(Preemption, TakesTheJobThatLosesLeast) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::preemption_test

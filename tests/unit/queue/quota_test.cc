@@ -3,7 +3,7 @@
 
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::quota_test {
 namespace {
 
 using namespace testing_support;
@@ -96,7 +96,7 @@ TEST(Quotas, HoldAtEveryStep) {
     };
     cluster.run(100'000 * kSecond);
     ASSERT_EQ(cluster.broken, "") << "seed " << seed;
-    if (testing::Test::HasFatalFailure()) return;
+    if (::testing::Test::HasFatalFailure()) return;
   }
   EXPECT_GT(borrowed, 100U);
   EXPECT_GT(reclaimed, 20U);
@@ -251,4 +251,4 @@ TEST(QueuePolicyCheck, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::quota_test

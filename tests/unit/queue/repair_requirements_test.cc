@@ -14,7 +14,7 @@
 #include "tests/unit/placement/job_oracle.h"
 #include "tests/unit/placement/planned_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::repair_requirements_test {
 namespace {
 
 using namespace testing_support;
@@ -393,4 +393,4 @@ TEST(RepairRequirements, DefragmentationObeysThemToo) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::repair_requirements_test

@@ -16,7 +16,7 @@
 #include "tests/unit/placement/planned_fabric.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::repair_test {
 namespace {
 
 using namespace testing_support;
@@ -252,7 +252,7 @@ TEST(Repair, CountsGpusWithoutAnyAdapterAsLost) {
   const auto& topology = fabric->topology();
   const auto hca = topology.hcas(fabric::HostId(0))[1];
   EXPECT_THAT(lost_gpus(*fabric, {.hcas = {hca}}),
-              testing::ElementsAre(topology.gpus(fabric::HostId(0))[2], topology.gpus(fabric::HostId(0))[3]));
+              ::testing::ElementsAre(topology.gpus(fabric::HostId(0))[2], topology.gpus(fabric::HostId(0))[3]));
   const auto link = topology.link(topology.ports(hca).front());
   EXPECT_EQ(lost_gpus(*fabric, {.links = {link}}), lost_gpus(*fabric, {.hcas = {hca}}));
   EXPECT_EQ(lost_gpus(*fabric, {.hosts = {fabric::HostId(1)}}).size(), 4U);
@@ -350,4 +350,4 @@ TEST(Stranded, AreThoseThatNoWaitingJobCanUse) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::repair_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::shapes_test {
 namespace {
 
 using namespace testing_support;
@@ -105,4 +105,4 @@ TEST(Shapes, AreTriedUntilOneDelaysNoHead) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::shapes_test

@@ -9,7 +9,7 @@
 #include "scheduler/queue/repair/repair.h"
 #include "tests/unit/placement/planned_fabric.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::sites_test {
 namespace {
 
 using fabric::GpuId;
@@ -122,4 +122,4 @@ TEST(SitesDefragment, MovesNoJobToAnotherSite) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::sites_test

@@ -5,12 +5,12 @@
 #include "scheduler/queue/reservation.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
-namespace railweave::scheduler {
+namespace railweave::scheduler::waiting_test {
 namespace {
 
 using namespace testing_support;
 using Random = std::mt19937_64;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const WaitReason* reason_of(const CycleResult& result, QueueJobId id) {
   for (const auto& waiting : result.waiting) {
@@ -193,4 +193,4 @@ TEST(Cycle, GivesTheSameAnswerTwice) {
 }
 
 }  // namespace
-}  // namespace railweave::scheduler
+}  // namespace railweave::scheduler::waiting_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railweave::api {
+namespace railweave::api::job_spec_test {
 namespace {
 
 constexpr const char* kEverything = R"({
@@ -127,4 +127,4 @@ TEST(JobSpecJson, WhatIsWrongIsNamedByItsPlace) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::job_spec_test

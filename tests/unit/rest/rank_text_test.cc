@@ -14,7 +14,7 @@
 #include "services/control/events/apply.h"
 #include "services/rest/json/rank_nodes.h"
 
-namespace railweave::api {
+namespace railweave::api::rank_text_test {
 namespace {
 
 using scheduler::Parallelism;
@@ -302,4 +302,4 @@ TEST(RankText, AJobWithoutRanksAndANodeWithoutAHostNameAreRefused) {
 }
 
 }  // namespace
-}  // namespace railweave::api
+}  // namespace railweave::api::rank_text_test

@@ -11,12 +11,12 @@
 #include "fabric/topology/topology_builder.h"
 #include "tests/unit/topology/small_fabric.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::checks_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<Finding> with_code(const Topology& topology, std::string_view code) {
   auto findings = check_fabric(topology);
@@ -90,7 +90,7 @@ TEST(Checks, NameHostsShortOfARailAndNoOthers) {
   const auto topology = fabric.build();
   const auto findings = with_code(topology, "hostShortOfRail");
   ASSERT_EQ(findings.size(), 2U);  // one per set of missing rails
-  EXPECT_THAT(objects(topology, "hostShortOfRail"), testing::UnorderedElementsAre("dgx-a9", "dgx-b6", "dgx-b7"));
+  EXPECT_THAT(objects(topology, "hostShortOfRail"), ::testing::UnorderedElementsAre("dgx-a9", "dgx-b6", "dgx-b7"));
   EXPECT_THAT(findings.back().message, HasSubstr("2 hosts have no port on rail-2"));
   EXPECT_EQ(summarize(topology).hosts_short_of_rail, 3U);
 }
@@ -271,7 +271,7 @@ TEST(Checks, DisconnectedPartsAndIsolatedSwitchesAreNamed) {
   const auto parts = with_code(topology, "severalComponents");
   ASSERT_EQ(parts.size(), 1U);
   EXPECT_THAT(parts.front().message, HasSubstr("has 2 parts"));
-  EXPECT_THAT(parts.front().objects, testing::Contains("leaf-far"));
+  EXPECT_THAT(parts.front().objects, ::testing::Contains("leaf-far"));
   EXPECT_THAT(objects(topology, "isolatedSwitch"), ElementsAre("in-the-box"));
   EXPECT_EQ(summarize(topology).components, 3U);
 }
@@ -357,4 +357,4 @@ TEST(Summary, CountsDevicesLinksAndGroups) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::checks_test

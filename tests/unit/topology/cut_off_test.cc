@@ -13,7 +13,7 @@
 
 #include "tests/support/fat_trees.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::cut_off_test {
 namespace {
 
 using Part = std::set<std::size_t>;  // switches
@@ -132,4 +132,4 @@ TEST(CutOffSwitches, ADrainedSwitchThatStandsAloneIsCutOffToo) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::cut_off_test

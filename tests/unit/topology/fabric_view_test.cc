@@ -10,7 +10,7 @@
 #include "fabric/generate/generate.h"
 #include "fabric/topology/topology_builder.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::fabric_view_test {
 namespace {
 
 TopologyPtr small_tree() {
@@ -162,4 +162,4 @@ TEST(FabricView, VisitsWhatWasWrittenSinceAnEarlierView) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::fabric_view_test

@@ -12,7 +12,7 @@
 #include "fabric/topology/locality.h"
 #include "tests/unit/topology/small_fabric.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::locality_oracle_test {
 namespace {
 
 struct RandomFabric {
@@ -210,4 +210,4 @@ TEST(LocalityOracle, GroupsAreThoseOfANaiveSearch) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::locality_oracle_test

@@ -11,10 +11,10 @@
 #include "fabric/generate/generate.h"
 #include "tests/unit/topology/small_fabric.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::locality_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 Topology made(std::string_view kind, const GenerateParameters& parameters) {
   auto topology = generate(kind, parameters);
@@ -256,4 +256,4 @@ TEST(Locality, LevelsNestAndNumberGroupsInOrderOfTheirFirstHost) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::locality_test

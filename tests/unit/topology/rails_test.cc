@@ -14,7 +14,7 @@
 #include "fabric/generate/generate.h"
 #include "tests/unit/topology/small_fabric.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::rails_test {
 namespace {
 
 std::string rail_name(const Topology& topology, std::string_view host_name, std::string_view device) {
@@ -232,7 +232,7 @@ std::ostream& operator<<(std::ostream& out, const RailCase& tested) {
   return out << tested.rails << " rails, " << tested.hosts << " hosts";
 }
 
-class RandomRails : public testing::TestWithParam<RailCase> {};
+class RandomRails : public ::testing::TestWithParam<RailCase> {};
 
 TEST_P(RandomRails, AreFoundAgain) {
   const auto& tested = GetParam();
@@ -285,18 +285,16 @@ TEST_P(RandomRails, AreFoundAgain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Damaged, RandomRails,
-                         testing::Values(RailCase{8, 60, 12, false, {0, false}},
-                                         RailCase{8, 60, 12, false, {0.15, false}},
-                                         RailCase{4, 90, 18, false, {0.1, true}},
-                                         RailCase{8, 60, 20, true, {0.15, true}}, RailCase{2, 40, 10, true, {0, true}},
-                                         RailCase{4, 64, 16, true, {0.1, false}}),
-                         [](const auto& tested) {
-                           return std::to_string(tested.param.rails) + "Rails" +
-                                  (tested.param.planes ? "Apart" : "Joined") +
-                                  (tested.param.damage.removed > 0 ? "WithGaps" : "") +
-                                  (tested.param.damage.shuffle_devices ? "Shuffled" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Damaged, RandomRails,
+    ::testing::Values(RailCase{8, 60, 12, false, {0, false}}, RailCase{8, 60, 12, false, {0.15, false}},
+                      RailCase{4, 90, 18, false, {0.1, true}}, RailCase{8, 60, 20, true, {0.15, true}},
+                      RailCase{2, 40, 10, true, {0, true}}, RailCase{4, 64, 16, true, {0.1, false}}),
+    [](const auto& tested) {
+      return std::to_string(tested.param.rails) + "Rails" + (tested.param.planes ? "Apart" : "Joined") +
+             (tested.param.damage.removed > 0 ? "WithGaps" : "") +
+             (tested.param.damage.shuffle_devices ? "Shuffled" : "");
+    });
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::rails_test

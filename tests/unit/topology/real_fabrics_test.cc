@@ -14,10 +14,10 @@
 #include "fabric/topology/checks/checks.h"
 #include "fabric/topology/locality.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::real_fabrics_test {
 namespace {
 
-class RealFabrics : public testing::Test {
+class RealFabrics : public ::testing::Test {
  protected:
   static std::filesystem::path path_of(const std::string& file) {
     return std::filesystem::path(RAILWEAVE_SHARED_DATA) / file;
@@ -71,7 +71,7 @@ TEST_F(RealFabrics, TheDgxClusterHasFourRailsAndTenHostsShortOfOne) {
       other_ports += ports;
     }
   }
-  EXPECT_THAT(hosts_with_rails, testing::ElementsAre(std::pair(3U, 10U), std::pair(4U, 109U)));
+  EXPECT_THAT(hosts_with_rails, ::testing::ElementsAre(std::pair(3U, 10U), std::pair(4U, 109U)));
   EXPECT_EQ(other_ports, 76U);
 
   const auto findings = check_fabric(topology);
@@ -138,8 +138,8 @@ TEST_F(RealFabrics, MixedSpeedsAreFound) {
   const auto findings = check_fabric(read(file));
   const Finding* slow = find_code(findings, "linkSlowerThanClass");
   ASSERT_NE(slow, nullptr);
-  EXPECT_THAT(slow->message, testing::HasSubstr("32 Gb/s"));
+  EXPECT_THAT(slow->message, ::testing::HasSubstr("32 Gb/s"));
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::real_fabrics_test

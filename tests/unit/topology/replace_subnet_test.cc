@@ -11,7 +11,7 @@
 #include "fabric/formats/native/native_json.h"
 #include "fabric/generate/generate.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::replace_subnet_test {
 namespace {
 
 Topology made(std::string_view kind, const GenerateParameters& parameters = {}) {
@@ -176,4 +176,4 @@ TEST(ReplaceSubnet, RenamedHostsKeepTheirGpusAndNewHostsAreAdded) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::replace_subnet_test

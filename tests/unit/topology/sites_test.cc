@@ -13,7 +13,7 @@
 #include "fabric/topology/site_link_name.h"
 #include "fabric/topology/topology_builder.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::sites_test {
 namespace {
 
 SwitchDraft leaf(TopologyBuilder& builder, const std::string& name, SiteId site = {}) {
@@ -250,4 +250,4 @@ TEST(Sites, LevelsAreThoseOfASearch) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::sites_test

@@ -11,11 +11,11 @@
 
 #include "tests/unit/topology/small_fabric.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::topology_builder_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr LinkSpec kNdr = infiniband_link(4, LinkSpeed::ndr);
 
@@ -310,4 +310,4 @@ TEST(TopologyBuilder, RandomClaimsGiveAConsistentTopology) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::topology_builder_test

@@ -10,7 +10,7 @@
 #include "fabric/topology/tiers.h"
 #include "tests/unit/topology/small_fabric.h"
 
-namespace railweave::fabric {
+namespace railweave::fabric::topology_test {
 namespace {
 
 Topology made(std::string_view kind, const GenerateParameters& parameters) {
@@ -206,4 +206,4 @@ TEST(StringPool, KeepsEqualNamesOnceAndContinuesAPool) {
 }
 
 }  // namespace
-}  // namespace railweave::fabric
+}  // namespace railweave::fabric::topology_test
