@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 PRESET ?= release
 JOBS ?= $(shell nproc)
+# Half of the tests wait for somebody else most of their time.
+TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
 BUILD := build/$(PRESET)
 
 LEFT_OUT ?= long$$|^extended$$
@@ -31,13 +33,13 @@ test: test-deps  ## install, build, run the tests but the long ones and the exte
 	@$(MAKE) --no-print-directory configure
 	@cmake $(BUILD) > $(BUILD).log || cmake $(BUILD)  # that of the demo knows nothing of what was installed since
 	@$(MAKE) --no-print-directory build
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE '$(LEFT_OUT)'
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS) -LE '$(LEFT_OUT)'
 
 test-all:  ## the same with the long ones: an hour
 	@$(MAKE) --no-print-directory test LEFT_OUT='^extended$$'
 
 test-long: test-deps build  ## the long ones alone (PARTS=3 PART=1: one in three)
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L 'long$$' -I $(or $(PART),1),,$(or $(PARTS),1)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(TEST_JOBS) -L 'long$$' -I $(or $(PART),1),,$(or $(PARTS),1)
 
 apart:  ## make test beside decoys, which fail it where a test asks a service that it did not start
 	@tests/decoy.py $(MAKE) --no-print-directory test
@@ -167,27 +169,30 @@ sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitiz
 
 sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and UBSan, chosen by the commit (PARTS=1: all)
 	@$(MAKE) --no-print-directory configure PRESET=debug
-	@targets="$$(tests/unit/sample.sh $(or $(PARTS),3))" && echo "under sanitizers: $$targets" \
+	@targets="$$(tests/sample.sh $(or $(PARTS),3) unit | xargs)" && echo "under sanitizers: $$targets" \
 	  && cmake --build build/debug -j $(JOBS) --target $$targets \
-	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
+	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -LE 'long$$' -R "^($$(echo $$targets | tr ' ' '|'))\\."
 
-sanitize-service: deps  ## the service under AddressSanitizer and UndefinedBehaviorSanitizer, through its whole contract
+sanitize-service: deps  ## the service under AddressSanitizer and UBSan, through its whole contract (PARTS=6: a sixth of its cases)
 	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
 	@/usr/bin/python3 tests/contract/contract_test.py build/debug/bin/railweaved \
-	  build/debug/tests/contract/live_service/contract_live_service api/openapi.yaml
+	  build/debug/tests/contract/live_service/contract_live_service api/openapi.yaml \
+	  $(if $(PARTS),--only "$$(tests/sample.sh $(PARTS) contract | xargs | tr ' ' ',')")
 
 simulate: deps  ## the whole control plane on simulated time, store and fabric (SEEDS=10000; SEED=17 TRACE=1 tells one)
 	@$(MAKE) --no-print-directory build TARGETS=simulation
 	@RAILWEAVE_SEED=$(SEED) RAILWEAVE_SEEDS=$(SEEDS) RAILWEAVE_TRACE=$(TRACE) \
 	  $(BUILD)/tests/simulation/simulation --gtest_brief=1 --gtest_filter='Seeds/*'
 
-tsan: deps  ## the threaded tests under ThreadSanitizer
-	@$(MAKE) --no-print-directory build PRESET=tsan TARGETS=threaded_tests
-	@ctest --test-dir build/tsan --output-on-failure -L threads -j $(JOBS)
+tsan: deps  ## the threaded tests under ThreadSanitizer (PARTS=3: a third of their programs)
+	@targets="$$(tests/sample.sh $(or $(PARTS),1) threads | xargs)" && echo "under ThreadSanitizer: $$targets" \
+	  && $(MAKE) --no-print-directory build PRESET=tsan TARGETS="$$targets" \
+	  && ctest --test-dir build/tsan --output-on-failure -L threads -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
 
-fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers
-	@$(MAKE) --no-print-directory build PRESET=fuzz TARGETS=fuzzers
-	@tests/fuzz/run.sh build/fuzz $${FUZZ_SECONDS:-60}
+fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers (PARTS=3: a third of them)
+	@targets="$$(tests/sample.sh $(or $(PARTS),1) fuzz | xargs)" \
+	  && $(MAKE) --no-print-directory build PRESET=fuzz TARGETS="$$targets" \
+	  && tests/fuzz/run.sh build/fuzz $${FUZZ_SECONDS:-60} $$targets
 
 clean:  ## remove what was built and the demo's state
 	rm -rf build var bench-results

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of a build for some seconds each, two at a time, from its corpus: run.sh BUILD SECONDS
+# Runs fuzz targets of a build for some seconds each, two at a time, from their corpus: run.sh BUILD SECONDS TARGET...
 # A finding ends it with exit code 1 and leaves the input in BUILD/fuzz/findings. FUZZ_SEED (1) makes a run repeatable;
 # another number, or 0 for one by the clock, looks elsewhere.
 set -euo pipefail
@@ -25,4 +25,4 @@ run_one() {
 }
 export -f run_one
 export build seconds findings
-printf '%s\n' "$build"/fuzz/*_fuzz | xargs -P 2 -I{} bash -c 'run_one {}'
+printf '%s\n' "${@:3}" | sed "s|^|$build/fuzz/|" | xargs -P 2 -I{} bash -c 'run_one {}'

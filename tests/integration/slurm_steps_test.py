@@ -45,7 +45,7 @@ def observed(cluster):
     spared, instead = (float(number) for number in re.search(r": ([0-9.e+]+) ms of communication .* instead of ([0-9.e+]+)", advice).groups())
     assert abs(told["gainPermille"] - 1000 * (1 - spared / instead)) <= 10, told
     said = cluster.railweave("status")
-    assert re.search(r"Slurm +step observe, 1 job placed; elsewhere 1 of 1 would have been faster", said), said
+    assert re.search(r"Slurm: +step observe, 1 job placed; elsewhere 1 of 1 would have been faster", said), said
     assert f"slurm {far}, step observe" in cluster.railweave("jobs", "list", "-o", "wide"), said
     assert sorted(cluster.placement(f"{far}.0")) == ["node-01", "node-16"]
 

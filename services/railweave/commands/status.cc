@@ -51,7 +51,8 @@ void fetch_jobs(Service& service, Summary& summary) {
   for (const auto& job : all) {
     if (text_of(job, "state") == "placed") ++summary.jobs;
     if (!flag_of(job, "damaged")) continue;
-    summary.damaged.push_back({{"id", job["id"]}, {"name", job["name"]}, {"tenant", job["tenant"]}, {"damaged", true}});
+    summary.damaged.push_back(
+        {{"id", field(job, "id")}, {"name", field(job, "name")}, {"tenant", field(job, "tenant")}, {"damaged", true}});
   }
 }
 

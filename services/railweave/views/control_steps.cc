@@ -52,9 +52,9 @@ std::string control_step_text(const ControlStep& step) {
   text += std::to_string(step.jobs) + (step.jobs == 1 ? " job placed" : " jobs placed");
   if (step.advised == 0) return text;
   if (step.better == 0) return text + "; elsewhere none of " + advised + " would have been faster";
-  return text + "; elsewhere " + std::to_string(step.better) + " of " + advised +
-         " would have been faster, and all have spared " + std::to_string(step.gain_permille / 10) + "." +
-         std::to_string(step.gain_permille % 10) + "% of communication (predicted)";
+  return text + "; elsewhere " + std::to_string(step.better) + " of " + advised + " would have been faster, " +
+         std::to_string(step.gain_permille / 10) + "." + std::to_string(step.gain_permille % 10) +
+         "% less communication over all of them (predicted)";
 }
 
 Json control_step_json(const ControlStep& step) {

@@ -21,7 +21,8 @@ struct ControlStep {
 // From jobs as GET /v1/jobs lists them, of any state; in the order of the schedulers' names.
 std::vector<ControlStep> control_steps(const Json& jobs);
 
-// "step observe, 12 jobs placed; elsewhere 3 of 9 would have been faster, and all have spared 23.4% of communication (predicted)"
+// "step observe, 12 jobs placed; elsewhere 3 of 9 would have been faster, 23.4% less communication over all of them
+// (predicted)"
 std::string control_step_text(const ControlStep& step);
 Json control_step_json(const ControlStep& step);
 

@@ -15,10 +15,10 @@ Json slurm(const Json& step, const Json& gain) {
 }
 
 TEST(ControlSteps, CountsGainsByGpusAndTakesTheStepOfTheNewestJob) {
-  const Json jobs{job("placed", 32, "2026-11-21T08:00:00Z", slurm("order", 0)),
-                  job("completed", 96, "2026-11-21T07:00:00Z", slurm("observe", 400)),
-                  job("placed", 8, "2026-11-21T07:30:00Z", slurm("observe", nullptr)),
-                  job("placed", 8, "2026-11-21T09:00:00Z", nullptr)};
+  const Json jobs = Json::array({job("placed", 32, "2026-11-21T08:00:00Z", slurm("order", 0U)),
+                                 job("completed", 96, "2026-11-21T07:00:00Z", slurm("observe", 400U)),
+                                 job("placed", 8, "2026-11-21T07:30:00Z", slurm("observe", nullptr)),
+                                 job("placed", 8, "2026-11-21T09:00:00Z", nullptr)});
   const auto steps = control_steps(jobs);
   ASSERT_EQ(steps.size(), 1U);
   EXPECT_EQ(control_step_json(steps[0]), (Json{{"scheduler", "slurm"},
@@ -29,12 +29,12 @@ TEST(ControlSteps, CountsGainsByGpusAndTakesTheStepOfTheNewestJob) {
                                                {"gainPermille", 300}}));  // (96 * 400 + 32 * 0) / 128
   EXPECT_EQ(
       control_step_text(steps[0]),
-      "step order, 2 jobs placed; elsewhere 1 of 2 would have been faster, and all have spared 30.0% of communication "
+      "step order, 2 jobs placed; elsewhere 1 of 2 would have been faster, 30.0% less communication over all of them "
       "(predicted)");
 }
 
 TEST(ControlSteps, SaysNothingOfGainsThatAreNotKnown) {
-  const auto steps = control_steps({job("placed", 8, "2026-11-21T07:30:00Z", slurm(nullptr, nullptr))});
+  const auto steps = control_steps(Json::array({job("placed", 8, "2026-11-21T07:30:00Z", slurm(nullptr, nullptr))}));
   ASSERT_EQ(steps.size(), 1U);
   EXPECT_EQ(control_step_text(steps[0]), "1 job placed");
   EXPECT_EQ(control_step_json(steps[0])["gainPermille"], nullptr);

@@ -108,7 +108,10 @@ TEST(Status, IsReadyOrNine) {
                 R"("replica":{"name":"rack-1","leads":false,"seq":1,"stalenessMs":12}})");
     service.get("/v1/fabric",
                 R"({"source":"demo.json","hosts":128,"switches":20,"gpus":1024,"freeGpus":256,"interSwitchLinks":3})");
-    service.get("/v1/jobs", R"({"items":[{"id":"job-000001"},{"id":"job-000002"}],"nextCursor":null,"seq":1})");
+    service.get("/v1/jobs",
+                R"({"items":[{"id":"job-000001","name":"a","tenant":"b","state":"placed"},)"
+                R"({"id":"job-000002","name":"a","tenant":"b","state":"placed"},)"
+                R"({"id":"job-000003","name":"a","tenant":"b","state":"queued"}],"nextCursor":null,"seq":1})");
     quiet(service);
     service.get("/v1/tenants",
                 R"({"items":[{"id":"research","gpusHeld":768,"maxGpus":null}],"nextCursor":null,"seq":1})");
