@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 PRESET ?= release
 JOBS ?= $(shell nproc)
-# Half of the tests wait for somebody else most of their time.
-TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
+# Some tests wait for somebody else most of their time.
+TEST_JOBS ?= $(shell echo $$(($$(nproc) + 1)))
 BUILD := build/$(PRESET)
 
 LEFT_OUT ?= long$$|^extended$$
