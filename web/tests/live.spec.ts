@@ -58,7 +58,13 @@ test('a cable is cut and plugged in again; another is drained', async ({ page })
     await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge' }).click();
     await expect(page.locator('tr', { hasText: cut.id })).toHaveCount(0);
     expect(alarm().acknowledged).toMatchObject({ note: 'INC-42' });
-    await expect(page.getByRole('link', { name: 'Alarms' })).not.toContainText(/[1-9]/);
+    // It is counted no longer; on a busy machine there may be others, which are.
+    await expect(async () => {
+      const open = service.json<{ items: { kind: string; acknowledged: unknown; subject: unknown }[] }>('alarms').items.filter((one) => !one.acknowledged);
+      if (open.length > 0) console.log(`other alarms: ${JSON.stringify(open)}`);
+      expect(open.filter((one) => one.kind === 'link.down')).toEqual([]);
+      expect(await page.getByRole('link', { name: 'Alarms' }).textContent()).toBe(open.length > 0 ? `Alarms${open.length}` : 'Alarms');
+    }).toPass({ timeout: 15_000 });
     const other_ = await (await page.context().browser()!.newContext()).newPage();
     await other_.goto(`${service.url}/console/alarms?acknowledged=shown`);
     await expect(other_.locator('tr', { hasText: cut.id })).toContainText('INC-42');
