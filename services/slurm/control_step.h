@@ -21,8 +21,8 @@ struct Steps {
   Step cluster = Step::place;
   std::map<std::string, Step> partitions;  // others than the cluster's
 
-  // Of a job; partitions: its own, with commas where it may run in several. Of several steps the one that decides least.
-  [[nodiscard]] Step of(std::string_view partitions) const;
+  // Of a job; names: its partitions, with commas where it may run in several. Of several steps the one that decides least.
+  [[nodiscard]] Step of(std::string_view names) const;
 };
 
 // "debug=observe"
