@@ -171,7 +171,7 @@ sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and U
 	@$(MAKE) --no-print-directory configure PRESET=debug
 	@targets="$$(tests/sample.sh $(or $(PARTS),3) unit | xargs)" && echo "under sanitizers: $$targets" \
 	  && cmake --build build/debug -j $(JOBS) --target $$targets \
-	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -LE 'long$$' -R "^($$(echo $$targets | tr ' ' '|'))\\."
+	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
 
 sanitize-service: deps  ## the service under AddressSanitizer and UBSan, through its whole contract (PARTS=6: a sixth of its cases)
 	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
