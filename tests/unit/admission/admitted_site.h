@@ -86,13 +86,12 @@ inline void add_matchings(const Site& site, const std::vector<fabric::Reservatio
   }
 }
 
-// Under a sanitizer these tests are 10 to 20 times slower, so there they try a tenth of the matrices on as many
-// fabrics, and a quarter of the fabrics packet by packet: every check is the same, and each fabric or matrix counts as
-// much as elsewhere.
+// Under a sanitizer these tests are 10 to 20 times slower, so there they try a tenth of the matrices on as many fabrics: every check
+// is the same, and each matrix counts as much as elsewhere.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr std::size_t kMatrixDivisor = 10, kPacketFabricDivisor = 4;
+inline constexpr std::size_t kMatrixDivisor = 10;
 #else
-inline constexpr std::size_t kMatrixDivisor = 1, kPacketFabricDivisor = 1;
+inline constexpr std::size_t kMatrixDivisor = 1;
 #endif
 
 // The number of matrices to try; RAILWEAVE_MATRICES sets it for a long run.

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/admission/lane_site.h"
 
 namespace railweave::scheduler {
@@ -33,7 +34,7 @@ Tally simulate(std::uint64_t first, std::uint64_t seeds, Planted planted, Filter
 }
 
 TEST(LanePackets, OwnersGetWhatIsReservedWhateverOthersSend) {
-  const std::uint64_t seeds = 40 / testing::kPacketFabricDivisor;
+  const std::uint64_t seeds = part_of_seeds(40);
   const Tally tally = simulate(1, seeds, Planted::nothing);
   std::printf(
       "%zu fabrics, %zu flows at their guarantee beside %zu floods, %.1f GB over links, %.1f million packets "
@@ -41,7 +42,7 @@ TEST(LanePackets, OwnersGetWhatIsReservedWhateverOthersSend) {
       tally.fabrics, tally.flows, tally.floods, static_cast<double>(tally.bytes) / 1e9,
       static_cast<double>(tally.discarded) / 1e6, tally.below, static_cast<double>(tally.looks) / 1e6,
       -tally.most_short);
-  EXPECT_GT(tally.looks, 1'000'000 / testing::kPacketFabricDivisor);
+  EXPECT_GT(tally.looks, part_of_seeds(1'000'000));
   EXPECT_GT(tally.fabrics, seeds / 2);
   EXPECT_GT(tally.flows, 5 * seeds);
   EXPECT_GT(tally.discarded, 0) << "the filter has met nothing";
@@ -95,7 +96,7 @@ TEST(LanePackets, NoOtherIsOnTheLaneOfAJobThatSurvivesFailures) {
 
 TEST(LanePackets, PacketsOfJobsThatSurviveFailuresArriveOnTheirLanesBeforeTablesFollow) {
   std::size_t paths = 0;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(60); ++seed) {
     LaneSite site(seed, LaneSite::Jobs::surviving);
     if (!site.admit()) continue;
     const auto [walked, astray] = site.walk_after_failures();
@@ -103,18 +104,18 @@ TEST(LanePackets, PacketsOfJobsThatSurviveFailuresArriveOnTheirLanesBeforeTables
     paths += walked;
   }
   std::printf("%zu paths after single failures\n", paths);
-  EXPECT_GT(paths, 5'000U);
+  EXPECT_GT(paths, part_of_seeds(5'000));
   // What this is for: a lane closed to its own job.
   std::size_t astray = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(20); ++seed) {
     LaneSite site(seed, LaneSite::Jobs::claiming);
     if (site.admit()) astray += site.walk_after_failures().second;
   }
-  EXPECT_GT(astray, 100U);
+  EXPECT_GT(astray, part_of_seeds(100));
 }
 
 TEST(LanePackets, MapsAsPlannedKeepOutHostsWithoutTheLane) {
-  const Tally tally = simulate(1, 40 / testing::kPacketFabricDivisor, Planted::nothing, Filter::as_planned);
+  const Tally tally = simulate(1, part_of_seeds(40), Planted::nothing, Filter::as_planned);
   EXPECT_EQ(tally.below, 0U);
   EXPECT_GT(tally.discarded, 0);
 }

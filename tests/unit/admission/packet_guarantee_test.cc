@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/qos/arbitration.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/admission/admitted_site.h"
 #include "tests/unit/admission/lane_network.h"
 
@@ -112,7 +113,7 @@ void try_site(std::uint64_t seed, std::size_t entries, Outcome& outcome, const C
 
 TEST(PacketGuarantee, AdmittedJobsGetTheirRatesThroughFiniteBuffers) {
   Outcome outcome;
-  const std::uint64_t seeds = 40 / testing::kPacketFabricDivisor;
+  const std::uint64_t seeds = part_of_seeds(40);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     try_site(seed, 64, outcome);
@@ -127,7 +128,7 @@ TEST(PacketGuarantee, AdmittedJobsGetTheirRatesThroughFiniteBuffers) {
 // As few entries as common switches have.
 TEST(PacketGuarantee, HoldsWithTablesOfEightEntries) {
   Outcome outcome;
-  const std::uint64_t seeds = 16 / testing::kPacketFabricDivisor;
+  const std::uint64_t seeds = part_of_seeds(16);
   for (std::uint64_t seed = 41; seed < 41 + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     try_site(seed, 8, outcome);

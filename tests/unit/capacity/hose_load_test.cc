@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/capacity/naive_hose.h"
 #include "tests/unit/capacity/routed_fabrics.h"
 
@@ -54,11 +55,11 @@ void compare(std::uint64_t seed, testing::Health health, Compared& sum) {
 
 TEST(HoseLoad, ClosedFormIsTheLargestMatchingOnEveryLinkOfHealthyFatTrees) {
   Compared sum;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) compare(seed, testing::Health::even, sum);
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(150); ++seed) compare(seed, testing::Health::even, sum);
   EXPECT_EQ(sum.differ, 0U);
   EXPECT_EQ(sum.above_exact, 0U) << "the bound alone is exact";
   EXPECT_EQ(sum.flow_links, 0U) << "and no maximum flow is needed";
-  EXPECT_GT(sum.links, 15'000U);
+  EXPECT_GT(sum.links, part_of_seeds(15'000));
   RecordProperty("links", static_cast<int>(sum.links));
 }
 
@@ -66,19 +67,19 @@ TEST(HoseLoad, ClosedFormIsTheLargestMatchingOnEveryLinkOfHealthyFatTrees) {
 // failures.
 TEST(HoseLoad, IsTheLargestMatchingOnHealthyFatTreesOfAnyCounts) {
   Compared sum;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) compare(seed, testing::Health::uneven, sum);
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(100); ++seed) compare(seed, testing::Health::uneven, sum);
   EXPECT_EQ(sum.differ, 0U);
   EXPECT_EQ(sum.below_exact, 0U);
-  EXPECT_GT(sum.flow_links, 100U);
+  EXPECT_GT(sum.flow_links, part_of_seeds(100));
 }
 
 TEST(HoseLoad, IsTheLargestMatchingOnFabricsWithFailures) {
   Compared sum;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) compare(seed, testing::Health::failures, sum);
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(250); ++seed) compare(seed, testing::Health::failures, sum);
   EXPECT_EQ(sum.differ, 0U);
   EXPECT_EQ(sum.below_exact, 0U) << "the bound is never less";
-  EXPECT_GT(sum.flow_links, 100U) << "the test reaches the maximum flow";
-  EXPECT_GT(sum.above_exact, 10U) << "and links on which it differs from the bound";
+  EXPECT_GT(sum.flow_links, part_of_seeds(100)) << "the test reaches the maximum flow";
+  EXPECT_GT(sum.above_exact, part_of_seeds(10)) << "and links on which it differs from the bound";
   RecordProperty("links", static_cast<int>(sum.links));
   RecordProperty("flow_links", static_cast<int>(sum.flow_links));
 }

@@ -9,6 +9,7 @@
 #include "fabric/capacity/hose_routes.h"
 #include "fabric/capacity/loads_of.h"
 #include "fabric/capacity/reroute.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/capacity/naive_hose.h"
 #include "tests/unit/capacity/routed_fabrics.h"
 
@@ -243,7 +244,7 @@ TEST(Reroute, KeepsJobsAdmittedFirstIfNotAllFit) {
 // For every single failure, the reserved load is enough by the naive computation.
 TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
   std::size_t covered = 0;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(12); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const testing::Routed fabric =
         testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);
@@ -271,7 +272,7 @@ TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
       covered += promised.contains(link) ? 1 : 0;
     }
   }
-  EXPECT_GT(covered, 50U);
+  EXPECT_GT(covered, part_of_seeds(50));
 }
 
 // Loads computed from changed entries alone equal those computed from scratch on each failed fabric, link by link: not

@@ -13,6 +13,7 @@
 #include "fabric/capacity/loads_of.h"
 #include "fabric/capacity/reroute.h"
 #include "fabric/routing/plane/route_trace.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/capacity/hose_program.h"
 #include "tests/unit/capacity/naive_hose.h"
 #include "tests/unit/capacity/routed_fabrics.h"
@@ -185,12 +186,12 @@ TEST(SpreadLoad, OfAHoseIsNeverBelowTheLinearPrograms) {
   for (const PathSpread spread : {PathSpread::lmc, PathSpread::adaptive}) {
     SCOPED_TRACE(to_text(spread));
     SpreadCompared sum;
-    for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    for (std::uint64_t seed = 1; seed <= part_of_seeds(80); ++seed) {
       compare_hoses(seed, seed % 3 == 0 ? Health::uneven : Health::failures, spread, sum);
     }
     EXPECT_EQ(sum.below, 0U);
-    EXPECT_GT(sum.whole_jobs, 60U);
-    EXPECT_GT(sum.broken_jobs, 3U);
+    EXPECT_GT(sum.whole_jobs, part_of_seeds(60));
+    EXPECT_GT(sum.broken_jobs, part_of_seeds(3));
     EXPECT_LT(sum.reserved, 1.25 * sum.needed);
     std::printf("%s: %zu links, %.4f of the linear programs, above on %zu\n", std::string(to_text(spread)).c_str(),
                 sum.links, sum.reserved / sum.needed, sum.above);
@@ -237,7 +238,7 @@ TEST(SpreadLoad, SurvivesEveryFailureThatItSays) {
 
 TEST(SpreadLoad, OfAPatternIsTheSumOfItsFlows) {
   std::size_t links = 0, lost = 0;
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(120); ++seed) {
     const PathSpread spread = seed % 2 == 0 ? PathSpread::lmc : PathSpread::adaptive;
     const testing::Routed fabric =
         testing::spread_fabric(seed, seed % 3 == 0 ? Health::uneven : Health::failures, spread);
@@ -269,8 +270,8 @@ TEST(SpreadLoad, OfAPatternIsTheSumOfItsFlows) {
       EXPECT_EQ(load_on(load.loads, directed(way)), std::llround(std::ceil(mbps - 1e-4)));
     }
   }
-  EXPECT_GT(links, 3'000U);
-  EXPECT_GT(lost, 3U);
+  EXPECT_GT(links, part_of_seeds(3'000));
+  EXPECT_GT(lost, part_of_seeds(3));
 }
 
 // Bit by bit, continued on a copy, it ends where it ends at once.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "services/control/guarantees/placement_tries.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/capacity/naive_walk.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
@@ -171,7 +172,7 @@ void submit(Site& site, unsigned size, Seen& seen) {
 
 TEST(LanePlacement, NeedsTheFewestLanesOfThePlacementsTried) {
   Seen seen;
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(3000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Site site(seed, 3 + static_cast<unsigned>(seed % 3), 1 + static_cast<unsigned>(seed % 4));
     for (int step = 0; step < 40; ++step) {
@@ -188,9 +189,9 @@ TEST(LanePlacement, NeedsTheFewestLanesOfThePlacementsTried) {
       "%zu placed of %zu tries: %zu with fewer lanes than the first try, %zu with more than the fewest of all "
       "placements; %zu refused, %zu of them though some placement had a lane\n",
       seen.placed, seen.tries, seen.spared, seen.more_than_fewest, seen.refused, seen.refused_though_possible);
-  EXPECT_GT(seen.placed, 2'000U);
-  EXPECT_GT(seen.spared, 10U);
-  EXPECT_GT(seen.refused, 30U);
+  EXPECT_GT(seen.placed, part_of_seeds(2'000));
+  EXPECT_GT(seen.spared, part_of_seeds(10, 8));
+  EXPECT_GT(seen.refused, part_of_seeds(30));
   EXPECT_LT(seen.refused_though_possible * 10, seen.refused);
   EXPECT_LT(seen.more_than_fewest * 50, seen.placed);
 }

@@ -7,6 +7,7 @@
 #include "services/control/decide/drain_preview.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/views/contention_book.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/control/control_fixture.h"
 
 namespace railweave::control::site_links_test {
@@ -365,7 +366,7 @@ scheduler::JobSpec random_spec(std::mt19937_64& random, std::size_t gpus) {
 
 TEST(SiteLinksRandom, PlacementPredictionsAndReachAreThoseOfAFabricWithoutThem) {
   std::size_t placed = 0, waiting = 0, never = 0, cut = 0, whole = 0;
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(150); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     Case made(random);
@@ -424,11 +425,11 @@ TEST(SiteLinksRandom, PlacementPredictionsAndReachAreThoseOfAFabricWithoutThem) 
       EXPECT_EQ(JobReach(made.with).cut_off(spec, ranks).has_value(), !lost.empty());
     }
   }
-  EXPECT_GT(placed, 300U);
-  EXPECT_GT(waiting, 50U);
-  EXPECT_GT(never, 20U);
-  EXPECT_GT(cut, 300U);
-  EXPECT_GT(whole, 100U);
+  EXPECT_GT(placed, part_of_seeds(300));
+  EXPECT_GT(waiting, part_of_seeds(50));
+  EXPECT_GT(never, part_of_seeds(20));
+  EXPECT_GT(cut, part_of_seeds(300));
+  EXPECT_GT(whole, part_of_seeds(100));
 }
 
 TEST(SiteLinksRandom, LocalityIsThatOfAFabricWithoutThem) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <random>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/db/journal_conformance.h"
 
 namespace railweave::db::journal_model_test {
@@ -74,7 +75,7 @@ class Walk {
 };
 
 TEST_P(JournalModel, RandomCallsAgreeWithAModelInMemory) {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(6); ++seed) {
     SCOPED_TRACE(seed);
     store_ = GetParam().make();
     reopen();

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/generate/fabric_measures.h"
 
 namespace railweave::fabric::generate_test {
@@ -165,7 +166,7 @@ void check_valid(const Topology& topology) {
 TEST(Generate, RandomParametersGiveAValidFabricOrAnError) {
   std::mt19937 random(7);
   std::size_t made = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (std::uint64_t round = 0; round < part_of_seeds(1500); ++round) {
     const auto& kind = generate_kinds()[random() % generate_kinds().size()];
     GenerateParameters parameters;
     for (const auto& parameter : kind.parameters) {
@@ -190,7 +191,7 @@ TEST(Generate, RandomParametersGiveAValidFabricOrAnError) {
     check_valid(*topology);
     if (HasFailure()) return;
   }
-  EXPECT_GT(made, 200U);
+  EXPECT_GT(made, part_of_seeds(200));
 }
 
 }  // namespace

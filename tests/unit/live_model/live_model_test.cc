@@ -14,6 +14,7 @@
 #include "services/control/events/apply.h"
 #include "services/control/live/routes/table_reading.h"
 #include "services/control/live/subnet_controller.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/live_model/random_subnet.h"
 
 namespace railweave::control {
@@ -294,7 +295,7 @@ class LiveModelTest : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(LiveModelTest, SwitchesHoldWhatTheTruthGivesOrAnAlarmNamesWhatDiffers) {
   const char* const asked = std::getenv("RAILWEAVE_SEEDS");
-  const std::uint64_t seeds = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 250;
+  const std::uint64_t seeds = asked != nullptr ? std::strtoull(asked, nullptr, 10) : part_of_seeds(250);
   ASSERT_GT(seeds, 0U);
   for (std::uint64_t seed = GetParam() * seeds + 1; seed <= (GetParam() + 1) * seeds; ++seed) {
     EXPECT_EQ(LiveModel(seed).run(), "") << "seed " << seed;

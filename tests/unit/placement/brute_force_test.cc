@@ -6,6 +6,7 @@
 #include "job_oracle.h"
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
+#include "tests/support/seeds.h"
 
 namespace railweave::scheduler::brute_force_test {
 namespace {
@@ -106,10 +107,8 @@ bool all_have_nvlink(const PlannedFabric& plan) {
 }
 
 TEST(PlacementOnTinyFabrics, IsFoundWhereOneExistsAtTheNearestLevelAndNeverMeansNever) {
-  int placed = 0;
-  int not_now = 0;
-  int never = 0;
-  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+  std::uint64_t placed = 0, not_now = 0, never = 0;
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(4000); ++seed) {
     Random random(seed);
     const PlannedFabric plan = testing_support::random_fabric(random, 6, 4);
     const auto fabric = plan.build();
@@ -170,9 +169,9 @@ TEST(PlacementOnTinyFabrics, IsFoundWhereOneExistsAtTheNearestLevelAndNeverMeans
         << "the level reported";
   }
   // Each outcome is met often enough to mean something.
-  EXPECT_GT(placed, 1000);
-  EXPECT_GT(not_now, 300);
-  EXPECT_GT(never, 300);
+  EXPECT_GT(placed, part_of_seeds(1000));
+  EXPECT_GT(not_now, part_of_seeds(300));
+  EXPECT_GT(never, part_of_seeds(300));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "small_fabric.h"
+#include "tests/support/seeds.h"
 
 namespace railweave::scheduler::every_placement_test {
 namespace {
@@ -150,10 +151,10 @@ void against_every_placement(unsigned domains, std::uint64_t seeds) {
   EXPECT_GT(cases, static_cast<int>(seeds / 3));
 }
 
-TEST(EveryPlacement, WhereHostsAreDomains) { against_every_placement(0, 300); }
-TEST(EveryPlacement, WhereHalvesOfHostsAreDomains) { against_every_placement(1, 300); }
-TEST(EveryPlacement, WherePairsOfHostsAreDomains) { against_every_placement(2, 300); }
-TEST(EveryPlacement, WhereDomainsAreMixed) { against_every_placement(3, 300); }
+TEST(EveryPlacement, WhereHostsAreDomains) { against_every_placement(0, part_of_seeds(300)); }
+TEST(EveryPlacement, WhereHalvesOfHostsAreDomains) { against_every_placement(1, part_of_seeds(300)); }
+TEST(EveryPlacement, WherePairsOfHostsAreDomains) { against_every_placement(2, part_of_seeds(300)); }
+TEST(EveryPlacement, WhereDomainsAreMixed) { against_every_placement(3, part_of_seeds(300)); }
 
 }  // namespace
 }  // namespace railweave::scheduler::every_placement_test

@@ -9,6 +9,7 @@
 #include "scheduler/placement/fit/fit_index.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer.h"
+#include "tests/support/seeds.h"
 
 namespace railweave::scheduler::placement_tree_test {
 namespace {
@@ -230,7 +231,7 @@ TEST(Allocations, AreTakenAndReleasedAllOrNothing) {
 }
 
 TEST(Placer, AnswersFromTheStateAloneWhateverCameBefore) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(40); ++seed) {
     Random random(seed);
     const auto fabric = testing_support::random_fabric(random, 60, 8).build();
     Placer busy(fabric);

@@ -9,6 +9,7 @@
 #include "fabric/generate/generate.h"
 #include "planned_fabric.h"
 #include "scheduler/placement/placer.h"
+#include "tests/support/seeds.h"
 
 namespace railweave::scheduler::sites_test {
 namespace {
@@ -50,8 +51,8 @@ std::set<std::size_t> sites_of(const PlacementFabric& fabric, std::span<const Gp
 }
 
 TEST(Sites, AJobFitsWhereCountingSaysAndNeverCutsWhatStaysWhole) {
-  int placed = 0, across = 0, refused_for_site = 0;
-  for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+  std::uint64_t placed = 0, across = 0, refused_for_site = 0;
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(250); ++seed) {
     Random random(seed);
     const auto sites = static_cast<std::uint32_t>(2 + below(random, 2));
     const auto fabric = fabric_of({{"hosts", std::to_string(2 + below(random, 5))}, {"sites", std::to_string(sites)}});
@@ -115,9 +116,9 @@ TEST(Sites, AJobFitsWhereCountingSaysAndNeverCutsWhatStaysWhole) {
       }
     }
   }
-  EXPECT_GT(placed, 2000);
-  EXPECT_GT(across, 100);
-  EXPECT_GT(refused_for_site, 100);
+  EXPECT_GT(placed, part_of_seeds(2000, 5));
+  EXPECT_GT(across, part_of_seeds(100));
+  EXPECT_GT(refused_for_site, part_of_seeds(100));
 }
 
 TEST(Sites, FreeGpusAreConservedAtEveryLevel) {

@@ -85,7 +85,7 @@ std::int64_t start_alone(const SimulatedCluster& cluster, const CycleResult& res
 TEST(EasyBackfill, NeverDelaysTheHeadOfTheQueue) {
   std::uint64_t heads = 0;
   std::uint64_t passed = 0;
-  for (std::uint64_t seed = 1; seed <= part_of(400); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(400); ++seed) {
     Random random(seed);
     SimulatedCluster cluster(small_fabric(kHosts, kGpus, kPerRack), plain(Backfill::easy), random_jobs(random, true));
     std::map<QueueJobId, std::int64_t> promised;
@@ -110,8 +110,8 @@ TEST(EasyBackfill, NeverDelaysTheHeadOfTheQueue) {
       ASSERT_LE(cluster.job(id).started_us, at) << "seed " << seed << ", job " << id;
     }
   }
-  EXPECT_GT(heads, part_of(2000));  // the test tests something
-  EXPECT_GT(passed, part_of(2000));
+  EXPECT_GT(heads, part_of_seeds(2000));  // the test tests something
+  EXPECT_GT(passed, part_of_seeds(2000));
 }
 
 // First come, first served on a heap of GPUs without shape: a simulation of its own.
@@ -138,7 +138,7 @@ std::map<QueueJobId, std::int64_t> first_come_first_served(const std::vector<Sim
 // Where any GPUs will do, no job starts later than without backfill: earlier jobs start no later, so they end no later.
 TEST(ConservativeBackfill, DelaysNoJobOnGpusWithoutShape) {
   std::uint64_t sooner = 0;
-  for (std::uint64_t seed = 1; seed <= part_of(300); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(300); ++seed) {
     Random random(seed);
     const auto jobs = random_jobs(random, false);
     SimulatedCluster cluster(small_fabric(kHosts, kGpus, kPerRack), plain(Backfill::conservative), jobs);
@@ -149,11 +149,11 @@ TEST(ConservativeBackfill, DelaysNoJobOnGpusWithoutShape) {
       sooner += cluster.job(id).started_us < at ? 1 : 0;
     }
   }
-  EXPECT_GT(sooner, part_of(2000));
+  EXPECT_GT(sooner, part_of_seeds(2000));
 }
 
 TEST(ConservativeBackfill, KeepsConservationOnShapedJobs) {
-  for (std::uint64_t seed = 1; seed <= part_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(100); ++seed) {
     Random random(seed);
     SimulatedCluster cluster(small_fabric(kHosts, kGpus, kPerRack), plain(Backfill::conservative),
                              random_jobs(random, true));
@@ -165,7 +165,7 @@ TEST(ConservativeBackfill, KeepsConservationOnShapedJobs) {
 }
 
 TEST(NoBackfill, IsFirstComeFirstServed) {
-  for (std::uint64_t seed = 1; seed <= part_of(100); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(100); ++seed) {
     Random random(seed);
     const auto jobs = random_jobs(random, false);
     SimulatedCluster cluster(small_fabric(kHosts, kGpus, kPerRack), plain(Backfill::none), jobs);
@@ -180,7 +180,7 @@ TEST(NoBackfill, IsFirstComeFirstServed) {
 // Jobs that run over or end early: nothing breaks, everybody runs in the end.
 TEST(Backfill, SurvivesWrongExpectations) {
   for (const Backfill backfill : {Backfill::none, Backfill::easy, Backfill::conservative}) {
-    for (std::uint64_t seed = 1; seed <= part_of(40); ++seed) {
+    for (std::uint64_t seed = 1; seed <= part_of_seeds(40); ++seed) {
       Random random(seed);
       auto jobs = random_jobs(random, true);
       for (auto& job : jobs) job.runs_us = 1 + static_cast<std::int64_t>(random() % 400) * kSecond;

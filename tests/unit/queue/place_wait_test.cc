@@ -139,12 +139,13 @@ Observed observe(const PlacementFabricPtr& fabric, const QueuePolicy& policy, co
   return seen;
 }
 
-void keeps_its_place_and_its_turn(std::uint64_t seeds) {
+TEST(PlaceWait, IsBoundedKeepsItsPlaceAndItsTurn) {
+  constexpr std::uint64_t kSeeds = 60;
   const auto fabric = networked_fabric("6");
   std::map<PlaceWaitEnd, std::uint64_t> ends;
   std::uint64_t waited = 0;
   for (const Backfill backfill : {Backfill::easy, Backfill::conservative}) {
-    for (std::uint64_t seed = 1; seed <= part_of(seeds); ++seed) {
+    for (std::uint64_t seed = 1; seed <= part_of_seeds(kSeeds); ++seed) {
       Random random(seed);
       const auto jobs = random_jobs(random);
       const Observed seen = observe(fabric, waiting_policy(backfill), jobs);
@@ -158,13 +159,10 @@ void keeps_its_place_and_its_turn(std::uint64_t seeds) {
     }
   }
   // Else this tests nothing.
-  EXPECT_GE(waited, part_of(seeds * 10 / 3));
-  EXPECT_GE(ends[PlaceWaitEnd::better], part_of(seeds / 3));
-  EXPECT_GE(ends[PlaceWaitEnd::over], part_of(seeds / 3));
+  EXPECT_GE(waited, part_of_seeds(kSeeds * 10 / 3));
+  EXPECT_GE(ends[PlaceWaitEnd::better], part_of_seeds(kSeeds / 3));
+  EXPECT_GE(ends[PlaceWaitEnd::over], part_of_seeds(kSeeds / 3));
 }
-
-TEST(PlaceWait, IsBoundedKeepsItsPlaceAndItsTurn) { keeps_its_place_and_its_turn(18); }
-TEST(PlaceWait, IsBoundedKeepsItsPlaceAndItsTurnByManySeeds) { keeps_its_place_and_its_turn(60); }
 
 TEST(PlaceWait, IsOffWhereThePolicySaysSo) {
   const auto fabric = networked_fabric("6");

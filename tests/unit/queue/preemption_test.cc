@@ -135,7 +135,7 @@ TEST(Preemption, EvictsNoJobThatCouldStayAndNoneOfHigherPriorityThanNeeded) {
 TEST(Preemption, LosesHardlyMoreThanTheLeastOfManyJobs) {
   constexpr std::size_t kManyHosts = 40;
   double lost = 0, least_lost = 0;
-  for (std::uint64_t seed = 1; seed <= part_of(40); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(40); ++seed) {
     Random random(seed);
     const auto fabric = small_fabric(kManyHosts, kGpus, kPerRack);
     Placer placer(fabric);

@@ -67,7 +67,7 @@ TEST(Shapes, AreBoundByTheQuota) {
 // takes are whole shapes of its request; all jobs end.
 TEST(Shapes, OfOthersDelayNoHead) {
   for (const Backfill backfill : {Backfill::easy, Backfill::conservative, Backfill::none}) {
-    for (std::uint64_t seed = 1; seed <= part_of(30); ++seed) {
+    for (std::uint64_t seed = 1; seed <= part_of_seeds(30); ++seed) {
       Random random(seed);
       QueuePolicy policy;
       policy.backfill = backfill;

@@ -11,19 +11,11 @@
 
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/queue/queue_cycle.h"
+#include "tests/support/seeds.h"
 
 namespace railweave::scheduler::testing_support {
 
 constexpr std::int64_t kSecond = 1'000'000;
-
-// Under a sanitizer a simulation takes 20 times as long: there a tenth of the seeds run, with every check the same, and
-// a tenth of what is counted is expected.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSeedDivisor = 10;
-#else
-constexpr std::uint64_t kSeedDivisor = 1;
-#endif
-constexpr std::uint64_t part_of(std::uint64_t usual) { return usual / kSeedDivisor; }
 
 // Racks of hosts of GPUs, an NVLink domain per host; named h0, h1...
 PlacementFabricPtr small_fabric(std::size_t hosts, unsigned gpus_per_host, std::size_t hosts_per_rack);

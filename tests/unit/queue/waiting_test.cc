@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/queue/reservation.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::waiting_test {
@@ -23,7 +24,7 @@ const WaitReason* reason_of(const CycleResult& result, QueueJobId id) {
 // soon as what runs then has ended.
 TEST(Starvation, IsBounded) {
   for (const Backfill backfill : {Backfill::none, Backfill::easy, Backfill::conservative}) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    for (std::uint64_t seed = 1; seed <= part_of_seeds(5); ++seed) {
       Random random(seed);
       QueuePolicy policy;
       policy.backfill = backfill;
@@ -51,7 +52,7 @@ TEST(Starvation, IsBounded) {
 
 TEST(Windows, AreKeptFreeOfOthersJobs) {
   for (const Backfill backfill : {Backfill::none, Backfill::easy, Backfill::conservative}) {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= part_of_seeds(40); ++seed) {
       Random random(seed);
       const auto fabric = small_fabric(6, 4, 3);
       QueuePolicy policy;

@@ -7,6 +7,7 @@
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
 #include "tests/support/fat_trees.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
 
@@ -29,7 +30,7 @@ void expect_same(const Routing& one, const Routing& other, const std::string& wh
 }
 
 TEST(Reroute, EqualsRoutingFromScratch) {
-  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(3000); ++seed) {
     const auto topology = build(seed % 4 == 0 ? random_graph(seed) : random_tree(seed));
     ScopeOptions options;
     options.switch_management = seed % 7 == 0;

@@ -6,6 +6,7 @@
 
 #include "fabric/routing/audit/audit.h"
 #include "tests/support/fat_trees.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/routing/naive_checker.h"
 #include "tests/unit/routing/random_fabric.h"
 #include "tests/unit/routing/routed.h"
@@ -112,7 +113,7 @@ TEST(UpDownEngine, SwitchesAsDestinationsMoveNoOtherRoutes) {
 
 TEST(UpDownEngine, ReroutesByteForByteAsItRoutes) {
   std::size_t incremental = 0, reroutes = 0;
-  for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(2000); ++seed) {
     const auto topology = build(seed % 4 == 0 ? random_graph(seed) : random_tree(seed));
     RoutingInput input = input_of(topology);
     const RoutingEngine& engine = seed % 2 == 0 ? kFatTree : kUpDown;

@@ -12,6 +12,7 @@
 #include "fabric/routing/opensm/fdbs_text.h"
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "scheduler/admission/bandwidth_admission.h"
+#include "tests/support/seeds.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/capacity/routed_fabrics.h"
 
@@ -122,14 +123,14 @@ struct Site {
 
 TEST(Certificate, HoldsOnHealthyAndDegradedFabrics) {
   std::size_t jobs = 0;
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(24, 2); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Site site(seed, seed % 2 == 0 ? Health::uneven : Health::failures, false);
     if (!site.planned) continue;  // ARefusedPlanHoldsNothing
     EXPECT_EQ(site.verify(), kUncompared) << site.said();
     jobs += site.ledger.reservations().size();
   }
-  EXPECT_GT(jobs, 60U);
+  EXPECT_GT(jobs, part_of_seeds(60, 2));
 }
 
 // Ports that cannot have the classes keep the tables that they have: whatever is reserved, nothing is promised.
@@ -179,7 +180,7 @@ TEST(Certificate, HoldsAfterEachFailureItWasReservedFor) {
 
 TEST(Certificate, HoldsWhereSubnetsSpreadTheirPackets) {
   std::size_t jobs = 0, spoiled = 0;
-  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(16, 2); ++seed) {
     const PathSpread spread = seed % 2 == 0 ? PathSpread::lmc : PathSpread::adaptive;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + std::string(to_text(spread)));
     Site site(seed, seed % 3 == 0 ? Health::failures : Health::even, false, 15, false, spread);
@@ -193,8 +194,8 @@ TEST(Certificate, HoldsWhereSubnetsSpreadTheirPackets) {
     site.certificate = good.substr(0, at) + good.substr(good.find(']', at) + 1);
     spoiled += site.verify() == 1 ? 1 : 0;
   }
-  EXPECT_GT(jobs, 60U);
-  EXPECT_GT(spoiled, 6U) << "what is reserved does not fit single paths";
+  EXPECT_GT(jobs, part_of_seeds(60, 2));
+  EXPECT_GT(spoiled, part_of_seeds(6, 2)) << "what is reserved does not fit single paths";
 }
 
 TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
