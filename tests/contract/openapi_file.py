@@ -2,6 +2,8 @@
 
 Only what this project uses of OpenAPI is known here; anything else is a finding, so that a misspelt key is seen.
 """
+import functools
+import json
 import re
 
 import jsonschema
@@ -68,9 +70,38 @@ def resolve(document, value):
 
 
 def validator(document, schema):
-    """For values, by a schema of the document; `components` is where its $refs lead."""
-    root = {"allOf": [schema], "components": document["components"]}
+    """For values, by a schema of the document. What its $refs lead to is in it already: looking them up is most of what a check costs."""
+    expanded = expand(document, schema, {})
+    root = {"allOf": [expanded], "components": document["components"]}  # a schema that has itself as a part keeps that one $ref
     return jsonschema.Draft202012Validator(root)
+
+
+def expand(document, value, known):
+    """`known`: $ref -> what it leads to, shared by all that name it; None while that is being expanded."""
+    if isinstance(value, list):
+        return [expand(document, member, known) for member in value]
+    if not isinstance(value, dict):
+        return value
+    members = {key: expand(document, member, known) for key, member in value.items() if key != "$ref"}
+    if "$ref" not in value:
+        return members
+    ref = value["$ref"]
+    if ref not in known:
+        known[ref] = None
+        known[ref] = expand(document, resolve(document, value), known)
+    if known[ref] is None:
+        return value
+    return {**members, "allOf": [known[ref], *members.get("allOf", [])]} if members else known[ref]
+
+
+@functools.cache
+def schema_fault(text):
+    """Of a schema as JSON; a document has each of them several times, and its broken copies nearly all of them."""
+    try:
+        jsonschema.Draft202012Validator.check_schema(json.loads(text))
+    except jsonschema.SchemaError as error:
+        return error.message
+    return ""
 
 
 # What x-everywhere has for requests that are no operation: other paths and methods, another HTTP.
@@ -252,10 +283,9 @@ class Inspection:
     def schema(self, schema, where):
         if set(schema) == {"$ref"}:
             return
-        try:
-            jsonschema.Draft202012Validator.check_schema(schema)
-        except jsonschema.SchemaError as error:
-            self.say(where, f"is no JSON Schema: {error.message}")
+        fault = schema_fault(json.dumps(schema))
+        if fault:
+            self.say(where, f"is no JSON Schema: {fault}")
             return
         self.subschema(schema, where)
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "db/sqlite/sqlite_journal.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/db/planned_store_check.h"
 #include "tests/unit/db/results.h"
 #include "tests/unit/db/store_process.h"
@@ -26,7 +27,7 @@ TEST_P(SqliteCrash, KillingTheWriterLosesNothingAcknowledged) {
   const auto store = directory / "railweave.db";
   std::uint64_t acknowledged = 0;
   std::uint64_t snapshot = 0;
-  for (int round = 0; round < 20; ++round) {
+  for (std::uint64_t round = 0; round < part_of_seeds(20, 2); ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     StoreProcess writer("write", store, seed);
     const auto take_note = [&](const std::string& line) {
