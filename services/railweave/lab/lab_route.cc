@@ -5,6 +5,7 @@
 
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/lab/engine_comparison.h"
 #include "services/railweave/lab/engine_option.h"
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/failures.h"
@@ -23,6 +24,7 @@ struct LabRouteOptions {
   FailureOptions failures;
   RouteRequest request;
   std::string fdbs, subnet, fail_on = "error";
+  bool compare = false;
 };
 
 std::string milliseconds(const Json& answer, std::string_view name) {
@@ -113,6 +115,7 @@ void print(Output& output, const Json& answer) {
   add_multipath(sheet, answer);
   add_comparison(sheet, answer);
   output.text(sheet.text(output.terminal()) + "\n");
+  if (field(answer, "engines").is_array()) print_engines(output, field(answer, "engines"));
   print_findings(output, list(answer, "findings"));
 }
 
@@ -141,7 +144,8 @@ void run(Session& session, const LabRouteOptions& options) {
   if (!options.subnet.empty()) {
     write_file_or_stdout(output, options.subnet, fabric::write_subnet_list(routed.view, routed.routing.tables.scope()));
   }
-  const Json answer = to_json(routed.report, *file.topology);
+  Json answer = to_json(routed.report, *file.topology);
+  if (options.compare) answer["engines"] = to_json(compare_engines(routed.view, request));
   session.exit_code = exit_code_of_findings(list(answer, "findings"), options.fail_on);
   if (output.is_document()) return output.document(answer);
   print(output, answer);
@@ -155,7 +159,7 @@ void add_lab_route_command(CLI::App& lab, Session& session) {
       lab, "route", "Compute forwarding tables for a fabric file, audit them, and show what link failures change",
       {"railweave lab route dump.ibnetdiscover", "railweave lab route fabric.json --fail-random 1% --seed 7 -o json",
        "railweave lab route dump.ibnetdiscover --fail 0x248a070300f0e1d0/1 --fail leaf-7",
-       "railweave lab route fabric.net --against opensm-lfts.dump",
+       "railweave lab route dump.ibnetdiscover --compare", "railweave lab route fabric.net --against opensm-lfts.dump",
        "railweave lab route fabric.net --write-fdbs opensm.fdbs --write-subnet opensm-subnet.lst"});
   add_fabric_file_options(command, options->fabric);
   add_engine_option(command, options->request.engine);
@@ -164,6 +168,8 @@ void add_lab_route_command(CLI::App& lab, Session& session) {
   add_number_option(command, "--max-lanes", options->request.max_lanes, "Most virtual lanes that routes may use",
                     {1, 15});
   add_failure_options(command, options->failures);
+  command.add_flag("--compare", options->compare,
+                   "Also route by every engine: fullest links, lanes, detours and times side by side");
   command.add_flag(
       "--multipath", options->request.multipath,
       "Also audit path sets, as used by ECMP, packet spraying and adaptive routing: load and hash collisions");

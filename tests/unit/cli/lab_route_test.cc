@@ -1,6 +1,7 @@
 // `railweave lab route`: fields of its report, failures, comparisons, files it writes, and refusals.
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,6 +67,27 @@ TEST_F(LabRoute, AnswersAllThatTheContractNames) {
   EXPECT_EQ(answer["changedEntries"], 0);
   EXPECT_TRUE(answer["maxLinkHosts"]["port"].is_string());
   EXPECT_GT(answer["peakMiB"].get<double>(), 1);
+}
+
+TEST_F(LabRoute, ComparesEnginesOnTheFabricWithItsFailures) {
+  const std::string link = a_link();
+  const Json answer = routed({fabric(), "--fail", link, "--compare"});
+  std::map<std::string, Json> of;
+  for (const Json& one : answer["engines"]) of[one["engine"]] = one;
+  EXPECT_EQ(of.size(), 5U);
+  for (const char* name : {"fat-tree", "up-down", "layered"}) {  // each as alone
+    const Json alone = routed({fabric(), "--fail", link, "--engine", name});
+    EXPECT_EQ(of[name]["maxLinkLoadHosts"], alone["maxLinkLoadHosts"]) << name;
+    EXPECT_EQ(of[name]["nonminimalPairs"], alone["nonminimalPairs"]) << name;
+    EXPECT_EQ(of[name]["lanes"], alone["lanesUsed"]) << name;
+    EXPECT_EQ(of[name]["creditLoops"], 0) << name;
+    EXPECT_EQ(of[name]["taken"], name == std::string("fat-tree")) << name;
+    EXPECT_EQ(of[name]["incremental"], name != std::string("layered")) << name;
+  }
+  EXPECT_TRUE(of["torus-3d"]["refused"].is_string()) << of["torus-3d"].dump();
+  EXPECT_FALSE(routed({fabric()}).contains("engines"));
+  const Finished shown = run_railweave({"lab", "route", fabric(), "--compare"});
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("FULLEST LINK"), HasSubstr("fat-tree (auto)"), HasSubstr("refused: ")));
 }
 
 TEST_F(LabRoute, EveryEngineThatIsOfferedRoutesATree) {
