@@ -97,7 +97,7 @@ class Balance {
       }
       complete = true;
       without_gain = keep_best() ? 0 : without_gain + 1;
-      if (best_load.first <= least) break;
+      if (is_even_enough(best_load.first, least)) break;
     }
     if (best.empty()) return;
     for (const std::uint32_t d : list) add(d, -1);
