@@ -213,7 +213,7 @@ MAY_INCLUDE = {
                                       "scheduler/queue", "scheduler/queue/policy", "scheduler/queue/repair", "services/railweave/terminal"],
     "services/railweave/lab/qos": ["fabric/base", "fabric/drivers/opensm/files", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
                                    "services/railweave/terminal"],
-    "services/railweave/assess": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/topology/checks", "fabric/formats/sources", "fabric/formats/slurm",
+    "services/railweave/assess": ["fabric/base", "fabric/base/text", "fabric/qos", "services/railweave/lab/flows", "fabric/topology", "fabric/topology/checks", "fabric/formats/sources", "fabric/formats/slurm",
                                   "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/opensm", "scheduler/job", "scheduler/collective",
                                   "scheduler/placement", "scheduler/placement/fit", "services/railweave/terminal", "services/railweave/connection",
                                   "services/railweave/command_line", "services/railweave/views", "services/railweave/site",

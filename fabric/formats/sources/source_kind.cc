@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLinesLookedAt = 200;
 constexpr std::size_t kShownBytes = 60;
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 21> kDescriptions{{
+constexpr std::array<std::pair<SourceKind, std::string_view>, 22> kDescriptions{{
     {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
     {SourceKind::ibsim, "an ibsim netlist"},
     {SourceKind::iblinkinfo, "output of iblinkinfo"},
@@ -40,6 +40,7 @@ constexpr std::array<std::pair<SourceKind, std::string_view>, 21> kDescriptions{
     {SourceKind::slurm_jobs, "output of squeue --json"},
     {SourceKind::slurm_accounting, "output of sacct -P or sacct --json"},
     {SourceKind::kubernetes_pods, "output of kubectl get pods -o json"},
+    {SourceKind::job_environment, "an environment with variables of NCCL (env, nccl.conf)"},
 }};
 
 SourceKind kind_of_format(Format format) {
@@ -67,6 +68,27 @@ std::string shown_line(std::size_t number, std::string_view line) {
          (line.size() > kShownBytes ? "..." : "") + "'";
 }
 
+bool is_variable(std::string_view text) {
+  for (const std::string_view word : {"export ", "declare -x "}) {
+    if (text.starts_with(word)) return text.substr(word.size()).starts_with("NCCL_");
+  }
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos) return false;
+  const std::string_view name = text.substr(0, equals);
+  return name.starts_with("NCCL_") || name.starts_with("SLURM_") || name == "PATH" || name == "LD_LIBRARY_PATH" ||
+         name == "HOSTNAME";
+}
+
+// A line of `env`, of nccl.conf or of a script that sets variables of NCCL, or all of /proc/PID/environ.
+bool is_environment_line(std::string_view line) {
+  while (!line.empty()) {
+    const auto end = std::min(line.find('\0'), line.size());
+    if (is_variable(line.substr(0, end))) return true;
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return false;
+}
+
 SourceKind kind_of_line(std::string_view line) {
   if (line.starts_with("START_NODES") || line.starts_with("START_LINKS") || line.starts_with("START_PORTS")) {
     return SourceKind::ibdiagnet_csv;
@@ -79,6 +101,7 @@ SourceKind kind_of_line(std::string_view line) {
       (line.starts_with("JobID|") || line.find("|JobID") != std::string_view::npos)) {
     return SourceKind::slurm_accounting;
   }
+  if (is_environment_line(line)) return SourceKind::job_environment;
   return SourceKind::unknown;
 }
 

@@ -10,6 +10,7 @@
 #include "services/railweave/assess/sections.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/file_output.h"
+#include "services/railweave/lab/flows/qos_classes_file.h"
 #include "services/railweave/site/site_files.h"
 #include "services/railweave/site/site_options.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -26,7 +27,7 @@ constexpr std::size_t kNamesShown = 6;
 struct AssessOptions {
   std::vector<std::string> files;
   SiteOptions site;
-  std::string path, title = "Railweave: what this site could gain";
+  std::string classes, path, title = "Railweave: what this site could gain";
   bool json = false;
 };
 
@@ -78,8 +79,30 @@ void read_jobs(const std::vector<SiteFile>& files, SiteView& site) {
     if (kind == SourceKind::slurm_jobs) read_slurm_jobs(file, site.running);
     if (kind == SourceKind::kubernetes_pods) read_pods(file, site.running);
     if (kind == SourceKind::slurm_accounting) read_accounting(file, site.past);
+    if (kind == SourceKind::kubernetes_pods) read_pod_environments(file, site.environments);
+    if (kind == SourceKind::job_environment) read_environment(file, site.environments);
     site.jobs_given = site.jobs_given || kind == SourceKind::slurm_jobs || kind == SourceKind::kubernetes_pods;
     site.past_given = site.past_given || kind == SourceKind::slurm_accounting;
+  }
+}
+
+// Types of virtual machines whose makers ship a topology for NCCL: Azure's ND ones. Machines without a virtual PCI tree are
+// described by what NCCL itself wrote, which has <gpu> in it.
+void read_machines(const std::vector<SiteFile>& files, SiteView& site) {
+  for (const SiteFile& file : files) {
+    if (file.recognised.kind == SourceKind::nccl_topology && file.text.find("<gpu") == std::string::npos) {
+      site.topology_file = file.name;
+    }
+    if (file.recognised.kind != SourceKind::kubernetes_nodes) continue;
+    const Json document = value_or_fail(parse_json(file.text, file.name));
+    for (const Json& node : list(document, "items")) {
+      const Json& metadata = field(node, "metadata");
+      const std::string type = text_of(field(metadata, "labels"), "node.kubernetes.io/instance-type");
+      if (type.starts_with("Standard_ND")) {
+        const std::string name = text_of(metadata, "name");
+        site.virtual_machines.emplace(name.substr(0, name.find('.')), type);
+      }
+    }
   }
 }
 
@@ -92,6 +115,12 @@ SiteView view_of(const std::vector<SiteFile>& files, const AssessOptions& option
   if (is_cabled(*site.topology, site.findings)) site.own = route_fabric(site.topology, {});
   read_held_tables(files, site);
   read_jobs(files, site);
+  join_running(site.running.jobs, site.environments.jobs);
+  read_machines(files, site);
+  if (!options.classes.empty()) {
+    site.classes = read_qos_classes(options.classes);
+    site.classes_from = options.classes;
+  }
   return site;
 }
 
@@ -103,7 +132,8 @@ Report report_of(const SiteView& site, const std::vector<SiteFile>& files, const
     report.sources.rows.push_back(
         {file.name, std::string(fabric::description(file.recognised.kind)), file.recognised.why, file.read_at});
   }
-  for (const auto section : {fabric_section, routes_section, jobs_section, past_section, headroom_section}) {
+  for (const auto section :
+       {fabric_section, routes_section, jobs_section, environment_section, past_section, headroom_section}) {
     report.sections.push_back(section(site));
   }
   return report;
@@ -143,15 +173,21 @@ void add_assess_command(CLI::App& root, Session& session) {
       root, "assess", "Report on a site from what it already has, offline: cabling, routes, jobs, the past month",
       {"railweave assess dump.ibnetdiscover nodes.json -o report.html",
        "railweave assess dump.ibnetdiscover opensm.fdbs opensm-subnet.lst squeue.json sacct.txt -o report.html",
-       "railweave assess nodes.json pods.json --json", "railweave assess dumps/ --gpus-per-node 8 -o report.html"});
+       "railweave assess nodes.json pods.json --json", "railweave assess dump.ibnetdiscover job-7.env nccl.conf --json",
+       "railweave assess dumps/ --gpus-per-node 8 -o report.html"});
   command.group("Offline");
   command
       .add_option("SOURCE", options->files,
-                  "Files, or folders of them: dumps of cables and of forwarding tables, nodes, running jobs and the "
-                  "accounting of past ones, as the site's own tools write them")
+                  "Files, or folders of them: dumps of cables and of forwarding tables, nodes, running jobs, their "
+                  "environments (env, nccl.conf) and the accounting of past ones, as the site's own tools write them")
       ->type_name("SOURCE")
       ->required();
   add_site_options(command, options->site);
+  command
+      .add_option("--classes", options->classes,
+                  "The site's traffic classes, as `railweave qos classes -o json` prints them: judges NCCL_IB_SL and "
+                  "NCCL_IB_TC")
+      ->type_name("FILE");
   command.add_option("--title", options->title, "Title of the report")->type_name("TEXT")->capture_default_str();
   command.add_flag("--json", options->json, "Write JSON instead of HTML");
   command

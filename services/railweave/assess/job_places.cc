@@ -6,14 +6,10 @@
 #include <utility>
 
 #include "fabric/routing/plane/route_trace.h"
+#include "services/railweave/assess/host_adapters.h"
 
 namespace railweave::cli {
 namespace {
-
-fabric::HostId host_named(const fabric::Topology& t, const std::string& name) {
-  if (const fabric::HostId host = t.find_host(name)) return host;
-  return t.find_host(name.substr(0, name.find('.')));
-}
 
 // The number of groups that hold N hosts, the largest groups first.
 std::size_t fewest_for(std::size_t hosts, const std::vector<std::size_t>& sizes) {

@@ -9,6 +9,7 @@ namespace railweave::cli {
 ReportSection fabric_section(const SiteView& site);
 ReportSection routes_section(const SiteView& site);
 ReportSection jobs_section(const SiteView& site);
+ReportSection environment_section(const SiteView& site);
 ReportSection past_section(const SiteView& site);
 ReportSection headroom_section(const SiteView& site);
 

@@ -11,7 +11,8 @@ fabric::QosClasses read_qos_classes(const std::string& path) {
   const Json document = read_json_file(path, kMaxJobFileBytes);
   const std::string source = source_name(path);
   fabric::QosClasses classes;
-  for (const Json& item : file_list(document, "classes", source)) {
+  const char* name = field(document, "items").is_array() ? "items" : "classes";
+  for (const Json& item : file_list(document, name, source)) {
     FileFields fields(item, source + ": /classes/" + std::to_string(classes.size()));
     fabric::QosClass one;
     for (const char* needed : {"name", "sharePermille", "dscp"}) fields.require(needed);

@@ -1,0 +1,43 @@
+// Mistakes in what environments tell NCCL, against the fabric and by NCCL's own documentation ("Environment Variables" of
+// its user guide, 2.4 to 2.30). A variable whose value is not known is judged by nothing.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "services/railweave/assess/advice.h"
+#include "services/railweave/assess/host_adapters.h"
+#include "services/railweave/assess/job_environment.h"
+#include "services/railweave/assess/site_view.h"
+
+namespace railweave::cli {
+
+// One environment beside what the fabric has. References must outlive it.
+struct CheckedEnvironment {
+  const SiteView& site;
+  const JobEnvironment& environment;
+  std::vector<HostAdapters> hosts;  // of the job, those that cables know
+  std::vector<fabric::HostId> host_ids;
+  double gpus_per_host = 0;  // the most of one host; 0: not known
+
+  // The job has, or may have, ranks on several hosts.
+  [[nodiscard]] bool may_span_hosts() const { return environment.host_count != 1; }
+  // Not set, by this process or by a file that is read by all of them.
+  [[nodiscard]] bool lacks(const std::string& name) const;
+  // The value as an integer is not 0, as NCCL reads its switches.
+  [[nodiscard]] bool is_on(const std::string& name) const;
+};
+
+CheckedEnvironment checked_environment(const SiteView& site, const JobEnvironment& environment);
+
+// Each adds what it finds; an Advice names the one environment as its object.
+void check_adapters(const CheckedEnvironment& checked, std::vector<Advice>& advice);
+void check_transports(const CheckedEnvironment& checked, std::vector<Advice>& advice);
+void check_marks(const CheckedEnvironment& checked, std::vector<Advice>& advice);
+void check_tuning(const CheckedEnvironment& checked, std::vector<Advice>& advice);
+
+// All of these; equal findings of several jobs become one that names them all.
+std::vector<Advice> environment_advice(const SiteView& site);
+
+}  // namespace railweave::cli

@@ -1,0 +1,49 @@
+#include "services/railweave/assess/pod_fields.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace railweave::cli {
+
+std::string string_of(const Json& value) { return value.is_string() ? value.get<std::string>() : std::string(); }
+
+std::uint32_t gpus_of_pod(const Json& pod) {
+  std::uint64_t gpus = 0;
+  for (const Json& container : list(field(pod, "spec"), "containers")) {
+    const Json& limits = field(field(container, "resources"), "limits");
+    for (const char* name : {"nvidia.com/gpu", "amd.com/gpu"}) {
+      const Json& count = field(limits, name);
+      if (count.is_number_unsigned()) gpus += count.get<std::uint64_t>();
+      if (!count.is_string()) continue;
+      std::uint64_t value = 0;
+      const std::string text = count.get<std::string>();
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error == std::errc() && end == text.data() + text.size()) gpus += value;
+    }
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(gpus, UINT16_MAX));
+}
+
+std::string owner_of_pod(const Json& metadata) {
+  const Json& labels = field(metadata, "labels");
+  for (const char* name :
+       {"leaderworkerset.sigs.k8s.io/name", "jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
+        "volcano.sh/job-name", "batch.kubernetes.io/job-name", "ray.io/cluster"}) {
+    if (field(labels, name).is_string()) return field(labels, name).get<std::string>();
+  }
+  const Json& owners = list(metadata, "ownerReferences");
+  return owners.empty() ? string_of(field(metadata, "name")) : string_of(field(owners.front(), "name"));
+}
+
+std::string index_of_pod(const Json& metadata) {
+  for (const char* name : {"batch.kubernetes.io/job-completion-index", "training.kubeflow.org/replica-index",
+                           "leaderworkerset.sigs.k8s.io/worker-index"}) {
+    for (const char* part : {"annotations", "labels"}) {
+      const Json& value = field(field(metadata, part), name);
+      if (value.is_string()) return value.get<std::string>();
+    }
+  }
+  return {};
+}
+
+}  // namespace railweave::cli
