@@ -58,8 +58,8 @@ type options struct {
 
 func read() (*options, error) {
 	o := &options{}
-	flag.StringVar(&o.step, "step", "place", "what Railweave decides: observe, nothing: pods are the scheduler's, and events say where they would have been placed; place, the nodes of groups")
-	flag.StringVar(&o.namespaceSteps, "namespace-step", "", "other steps of single namespaces, as team=observe,test=place; labels and drains are by --step alone")
+	flag.StringVar(&o.step, "step", "place", "what Railweave decides: observe, nothing: pods are the scheduler's, and events say where they would have been placed; order, the order of ranks beside that; place, the nodes of groups")
+	flag.StringVar(&o.namespaceSteps, "namespace-step", "", "other steps of single namespaces, as team=observe,test=order; labels and drains are by --step alone")
 	flag.StringVar(&o.server, "server", os.Getenv("RAILWEAVE_URL"), "URL of railweaved (RAILWEAVE_URL)")
 	flag.StringVar(&o.tokenFile, "token-file", "", "file with an operator's token (or RAILWEAVE_TOKEN)")
 	flag.StringVar(&o.caFile, "ca-file", "", "authorities of the service's certificate; the system's where it is left out")
@@ -108,7 +108,7 @@ func read() (*options, error) {
 	if len(o.Steps.Namespaces) > 0 && !o.AdoptOthers {
 		return nil, fmt.Errorf("--namespace-step: what only is observed is adopted, so --adopt-others has to be true")
 	}
-	if o.Steps.Observe {
+	if o.Steps.Cluster != controller.Place {
 		o.labels, o.drains, o.hyperNodes, o.kueue, o.AdoptOthers = false, false, false, false, true
 	}
 	return o, nil

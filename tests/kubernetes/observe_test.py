@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The step `observe` on a real Kubernetes, taken before `place` and taken back while groups run: pods are the scheduler's alone, Railweave
+"""The steps `observe` and `order` on a real Kubernetes, taken before `place` and taken back while groups run: pods are the scheduler's alone, Railweave
 holds their GPUs and says where it would have placed them.
 
 observe_test.py BIN_FOLDER observe
@@ -14,14 +14,14 @@ def running(cluster, name, pods, namespace="default"):
         pod["status"].get("phase") == "Running" for pod in found) and found)
 
 
-def told(cluster, name, pods, namespace="default"):
+def told(cluster, name, pods, namespace="default", step="observe"):
     """Its pods run, Railweave holds their nodes, and an event of the first has the advice that the job has."""
     found = running(cluster, name, pods, namespace)
     job = cluster.until("it is adopted", lambda: cluster.job_of(f"{namespace}/job/{name}"))
     shown = cluster.service.request("GET", f"/v1/jobs/{job}")[2]
     assert set(shown["nodeList"]) == {pod["spec"]["nodeName"] for pod in found}, shown["nodeList"]
     external = shown["spec"]["external"]
-    assert external["step"] == "observe" and external["advice"].startswith("Railweave would "), external
+    assert external["step"] == step and external["advice"].startswith("Railweave would "), external
     assert ("gainPermille" in external) == ("let it wait" not in external["advice"]), external
     cluster.until("an event says so", lambda: any(external["advice"] in text for pod in found for text in cluster.events(pod)))
     assert not any(gated(pod) or "railweave.dev/ranks" in pod["metadata"]["annotations"] for pod in found)
@@ -56,6 +56,16 @@ def observe(cluster):
     cluster.placed_job("beside", 2)
     for name, namespace in (("watched", "team"), ("beside", "default")):
         cluster.end_job(name, namespace)
+
+    # The order of ranks, told to pods that run where the scheduler has put them.
+    cluster.controller.stop()
+    cluster.controller.start("--step=order")
+    cluster.job("ranked", 2)
+    told(cluster, "ranked", 2, step="order")
+    orders = sorted(pod["metadata"]["annotations"].get("railweave.dev/order", "") for pod in cluster.pods("ranked"))
+    assert orders == ["0", "1"], orders
+    assert any("slots=8" in pod["metadata"]["annotations"].get("railweave.dev/hostfile", "") for pod in cluster.pods("ranked"))
+    cluster.end_job("ranked")
 
     cluster.controller.stop()
     cluster.controller.start("--step=observe")

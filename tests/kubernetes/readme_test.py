@@ -69,6 +69,8 @@ def readme(cluster):
     ours = scheduling("http://railweave-kubernetes.railweave.svc:8090")
     assert scheduler["extenders"] == ours["extenders"] and scheduler["kind"] == ours["kind"], (scheduler, ours)
     assert check["spec"]["controllerName"] == "railweave.dev/placement" and check["apiVersion"] == "kueue.x-k8s.io/v1beta2"
+    ordered = documents.pop(0)  # of the step `order`
+    cluster.kubernetes.kubectl("apply", "--validate=strict", "--dry-run=server", "-f", "-", text=yaml.safe_dump(ordered))
     assert [document["kind"] for document in documents] == ["Namespace", "Job", "Job"]
     for document in documents:
         cluster.kubernetes.kubectl("apply", "--validate=strict", "-f", "-", text=yaml.safe_dump(document))

@@ -117,6 +117,9 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 	if err := r.liftAll(ctx, v, decided); err != nil {
 		return err
 	}
+	if err := r.keepOrder(ctx, key, v); err != nil {
+		return err
+	}
 	if decided.Submit || decided.Adopt {
 		if err := r.ask(ctx, key, v, decided, remembered); err != nil {
 			return err
@@ -407,12 +410,13 @@ func (r *Reconciler) adoptedFirst() bool {
 	return true
 }
 
-// advise says of pods that the scheduler placed where they would have been placed, where Railweave only observes.
+// advise says of pods that the scheduler placed where they would have been placed, where Railweave only observes, and
+// tells them the order of their ranks at the step order.
 func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *corev1.Pod, nodes []string, adopted *contract.JobRequest) error {
 	if !r.Options.Steps.Observes(key.Namespace) {
 		return nil
 	}
-	adopted.External.Step = "observe"
+	adopted.External.Step = string(r.Options.Steps.Of(key.Namespace))
 	site, err := r.Site.Of(ctx, first, &v.demand, v.situation.Size, nil)
 	if err != nil {
 		return err
@@ -433,6 +437,9 @@ func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *
 		if as, err = r.Book.Client.QueryRanks(ctx, &here); err == nil {
 			adopted.External.Advice, adopted.External.GainPermille = placement.Advice(there, as, nodes)
 			r.event(first, corev1.EventTypeNormal, "Observed", adopted.External.Advice)
+			if told := r.order(ctx, key, v, first, as); told != nil {
+				return told
+			}
 		}
 	}
 	if contract.Away(err) {

@@ -42,7 +42,7 @@ type Options struct {
 	Grace       time.Duration  // after so long
 	Patience    time.Duration  // how long a pinned pod may wait for its node, and a group for pods that are missing
 	NodeLost    time.Duration  // how long a node may be not ready before its pods are placed elsewhere
-	Steps       Steps          // where Railweave only observes
+	Steps       Steps          // how much Railweave decides, and where
 	AdoptOthers bool           // pods with GPUs that never were gated are known to Railweave too
 }
 

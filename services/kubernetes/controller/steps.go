@@ -1,48 +1,62 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
 
-// Steps say where Railweave only observes: no pod waits for it or is changed by it, and it says where they would have been placed.
+// Step is how much Railweave decides about pods.
+type Step string
+
+const (
+	Observe Step = "observe" // nothing: it says where it would have placed them
+	Order   Step = "order"   // the order of ranks, where the scheduler has placed them
+	Place   Step = "place"   // their nodes
+)
+
+// Steps are those of the cluster and of single namespaces.
 type Steps struct {
-	Observe    bool            // the cluster, but for these
-	Namespaces map[string]bool // of another step: whether Railweave only observes there
+	Cluster    Step // "" is place
+	Namespaces map[string]Step
 }
 
-// Observes whether it only observes in a namespace.
-func (s Steps) Observes(namespace string) bool {
+// Of a namespace.
+func (s Steps) Of(namespace string) Step {
 	if own, found := s.Namespaces[namespace]; found {
 		return own
 	}
-	return s.Observe
+	return cmp.Or(s.Cluster, Place)
 }
 
-func observes(step string) (bool, error) {
-	if step != "observe" && step != "place" {
-		return false, fmt.Errorf("there is no step %q; it is observe or place", step)
+// Observes whether the scheduler alone places pods of the namespace: none waits for Railweave.
+func (s Steps) Observes(namespace string) bool { return s.Of(namespace) != Place }
+
+func stepOf(text string) (Step, error) {
+	switch step := Step(text); step {
+	case Observe, Order, Place:
+		return step, nil
 	}
-	return step == "observe", nil
+	return "", fmt.Errorf("there is no step %q; it is observe, order or place", text)
 }
 
-// ReadSteps of the cluster, as "place", and of namespaces, as "team=observe,test=place".
+// ReadSteps of the cluster, as "place", and of namespaces, as "team=observe,test=order".
 func ReadSteps(cluster, namespaces string) (Steps, error) {
 	var steps Steps
 	var err error
-	if steps.Observe, err = observes(cluster); err != nil {
+	if steps.Cluster, err = stepOf(cluster); err != nil {
 		return steps, err
 	}
 	for _, pair := range strings.FieldsFunc(namespaces, func(c rune) bool { return c == ',' }) {
-		name, step, _ := strings.Cut(pair, "=")
-		observed, err := observes(step)
+		name, text, _ := strings.Cut(pair, "=")
+		step, err := stepOf(text)
 		if err != nil || name == "" {
-			return steps, fmt.Errorf("%q is not the step of a namespace, as team=observe or team=place", pair)
+			return steps, fmt.Errorf("%q is not the step of a namespace, as team=observe, team=order or team=place", pair)
 		}
 		if steps.Namespaces == nil {
-			steps.Namespaces = map[string]bool{}
+			steps.Namespaces = map[string]Step{}
 		}
-		steps.Namespaces[name] = observed
+		steps.Namespaces[name] = step
 	}
 	return steps, nil
 }

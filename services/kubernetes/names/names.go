@@ -37,6 +37,11 @@ const (
 	// ClaimedGpus is how many GPUs the pod's ResourceClaims are for.
 	ClaimedGpus = Prefix + "claimed-gpus"
 	Hosts       = Prefix + "hosts" // number of nodes of the group
+	// At the step order, of pods that the scheduler has placed: their order from 0, the host of the first, and on those that may launch
+	// all hosts.
+	Order      = Prefix + "order"
+	OrderFirst = Prefix + "order-first"
+	Hostfile   = Prefix + "hostfile"
 	// Suspended is why the controller suspended a Job: all of its pods go, and new ones come at once.
 	Suspended = Prefix + "suspended"
 
@@ -53,7 +58,7 @@ const (
 )
 
 // Written is what the controller alone writes on pods: what it would believe of a pod that says so itself.
-var Written = []string{Job, Node, Ranks, Gpus, Rails, Lifted, Hosts}
+var Written = []string{Job, Node, Ranks, Gpus, Rails, Lifted, Hosts, Order, OrderFirst, Hostfile}
 
 // ImexClaim is the pod's claim for the channel of a ComputeDomain.
 const ImexClaim = "railweave-compute-domain"

@@ -3,7 +3,7 @@ package plan
 import "time"
 
 // Observing is why gates are lifted before the step `place`.
-const Observing = "Railweave only observes (--step observe)"
+const Observing = "Railweave does not place pods (--step observe or order)"
 
 // Observed is what is left of a plan where Railweave only observes: what runs is known to it, and no pod waits for it or ends by it.
 func Observed(s *Situation, decided Plan) Plan {
