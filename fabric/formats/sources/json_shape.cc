@@ -79,6 +79,18 @@ Recognised of_kubernetes(const JsonShape& shape, std::string_view text) {
           "it is JSON of Kubernetes, of kind '" + escaped_name(shape.kind) + "' and not of nodes or pods"};
 }
 
+// Lists of UFM's REST answers. Links alone tell neither rates nor the names of adapters.
+Recognised of_ufm(const JsonShape& shape) {
+  if (shape.has("peer_port_dname")) return {SourceKind::ufm_ports, "its ports have \"peer_port_dname\""};
+  return {SourceKind::unknown,
+          "it is UFM's list of links, without rates and names: give that of its ports (GET /ufmRest/resources/ports)"};
+}
+
+bool tells_openconfig(const JsonShape& shape, std::string_view text) {
+  const bool dump = shape.has("updates") || shape.first.starts_with("openconfig-");
+  return dump && text.find("openconfig-") != std::string_view::npos;
+}
+
 Recognised of_slurm_jobs(const JsonShape& shape) {
   if (shape.has("jobs/association") || shape.has("jobs/steps")) {
     return {SourceKind::slurm_accounting, "its \"jobs\" have an association"};
@@ -101,7 +113,11 @@ Recognised of_nodes(const JsonShape& shape, std::string_view text) {
 
 Recognised recognise_json(std::string_view text) {
   const JsonShape shape = ShapeReader(text).read();
+  if (tells_openconfig(shape, text)) return {SourceKind::openconfig, "it has modules of OpenConfig"};
   if (shape.is_list) {
+    if (shape.has("peer_port_dname") || (shape.has("source_guid") && shape.has("destination_guid"))) {
+      return of_ufm(shape);
+    }
     if (shape.has("tree") || shape.has("block") || shape.has("topology")) {
       return {SourceKind::slurm_topology_yaml, "it is a list of topologies"};
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/formats/ethernet/lldp.h"
+#include "fabric/formats/ethernet/openconfig.h"
 #include "fabric/formats/ethernet/sonic_cables.h"
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/gpu/gpu_affinity.h"
@@ -15,6 +16,7 @@
 #include "fabric/formats/infiniband/ibdiagnet_csv.h"
 #include "fabric/formats/infiniband/iblinkinfo.h"
 #include "fabric/formats/infiniband/opensm_links.h"
+#include "fabric/formats/infiniband/ufm_ports.h"
 #include "fabric/formats/kubernetes/node_labels.h"
 #include "fabric/formats/kubernetes/topograph_model.h"
 #include "fabric/formats/native/native_json.h"
@@ -84,6 +86,8 @@ class SiteReader {
         return read_ibdiagnet_csv(source.text, read, builder);
       case SourceKind::opensm_links:
         return read_opensm_links(source.text, read, builder);
+      case SourceKind::ufm_ports:
+        return read_ufm_ports(source.text, read, builder);
       default:
         return read_native_json(source.text, read, builder);
     }
@@ -114,6 +118,8 @@ class SiteReader {
         return passed(read_lldp(source.text, source.device, read, cables_), facts_);
       case SourceKind::sonic_config:
         return read_sonic_cables(source.text, source.device, read, cables_);
+      case SourceKind::openconfig:
+        return passed(read_openconfig(source.text, source.device, read, cables_), facts_);
       case SourceKind::slurm_topology:
         return read_slurm_topology(source.text, read, facts_);
       case SourceKind::slurm_topology_yaml:

@@ -18,15 +18,17 @@ namespace {
 constexpr std::size_t kLinesLookedAt = 200;
 constexpr std::size_t kShownBytes = 60;
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 22> kDescriptions{{
+constexpr std::array<std::pair<SourceKind, std::string_view>, 24> kDescriptions{{
     {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
     {SourceKind::ibsim, "an ibsim netlist"},
     {SourceKind::iblinkinfo, "output of iblinkinfo"},
     {SourceKind::ibdiagnet_csv, "ibdiagnet2.db_csv"},
     {SourceKind::opensm_links, "opensm-subnet.lst or ibdiagnet.lst"},
+    {SourceKind::ufm_ports, "UFM's list of ports (GET /ufmRest/resources/ports)"},
     {SourceKind::native, "Railweave's native JSON"},
     {SourceKind::lldp, "output of lldpctl -f json"},
     {SourceKind::sonic_config, "config_db.json of a SONiC switch"},
+    {SourceKind::openconfig, "a dump of OpenConfig by gNMI (JSON_IETF)"},
     {SourceKind::slurm_topology, "Slurm's topology.conf"},
     {SourceKind::slurm_topology_yaml, "Slurm's topology.yaml"},
     {SourceKind::slurm_nodes, "output of scontrol show nodes --json"},

@@ -17,9 +17,11 @@ enum class SourceKind : std::uint8_t {
   iblinkinfo,
   ibdiagnet_csv,
   opensm_links,
+  ufm_ports,
   native,
   lldp,  // Ethernet: neighbours of one device
   sonic_config,
+  openconfig,
   slurm_topology,  // schedulers and clouds: hosts, GPUs, groups
   slurm_topology_yaml,
   slurm_nodes,
@@ -35,10 +37,10 @@ enum class SourceKind : std::uint8_t {
   kubernetes_pods,
   job_environment,
 };
-BOOST_DESCRIBE_ENUM(SourceKind, unknown, ibnetdiscover, ibsim, iblinkinfo, ibdiagnet_csv, opensm_links, native, lldp,
-                    sonic_config, slurm_topology, slurm_topology_yaml, slurm_nodes, kubernetes_nodes, topograph_model,
-                    nvidia_smi_query, nvidia_smi_topo, nccl_topology, nvlink_cliques, opensm_tables, slurm_jobs,
-                    slurm_accounting, kubernetes_pods, job_environment)
+BOOST_DESCRIBE_ENUM(SourceKind, unknown, ibnetdiscover, ibsim, iblinkinfo, ibdiagnet_csv, opensm_links, ufm_ports,
+                    native, lldp, sonic_config, openconfig, slurm_topology, slurm_topology_yaml, slurm_nodes,
+                    kubernetes_nodes, topograph_model, nvidia_smi_query, nvidia_smi_topo, nccl_topology, nvlink_cliques,
+                    opensm_tables, slurm_jobs, slurm_accounting, kubernetes_pods, job_environment)
 
 struct Recognised {
   SourceKind kind = SourceKind::unknown;

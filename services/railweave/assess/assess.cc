@@ -148,7 +148,7 @@ void print_advice(Output& output, const Report& report) {
 }
 
 void run(Session& session, const AssessOptions& options) {
-  const std::vector<SiteFile> files = read_site_files(options.files);
+  const std::vector<SiteFile> files = read_site_files(options.files, fetch_access(options.site, session.options));
   refuse_unknown(files);
   const SiteView site = view_of(files, options);
   const Report report = report_of(site, files, options.title);
@@ -177,9 +177,10 @@ void add_assess_command(CLI::App& root, Session& session) {
        "railweave assess dumps/ --gpus-per-node 8 -o report.html"});
   command.group("Offline");
   command
-      .add_option("SOURCE", options->files,
-                  "Files, or folders of them: dumps of cables and of forwarding tables, nodes, running jobs, their "
-                  "environments (env, nccl.conf) and the accounting of past ones, as the site's own tools write them")
+      .add_option(
+          "SOURCE", options->files,
+          "Files, folders of them, or URLs: dumps of cables and of forwarding tables, nodes, running jobs, their "
+          "environments (env, nccl.conf) and the accounting of past ones, as the site's own tools write them")
       ->type_name("SOURCE")
       ->required();
   add_site_options(command, options->site);

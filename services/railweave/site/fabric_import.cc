@@ -115,7 +115,7 @@ void write_merged(Session& session, const ImportOptions& options, const std::vec
 }
 
 void import_files(Session& session, const ImportOptions& options) {
-  std::vector<SiteFile> files = read_site_files(options.files);
+  std::vector<SiteFile> files = read_site_files(options.files, fetch_access(options.site, session.options));
   if (!options.path.empty()) return write_merged(session, options, files);
   const bool named = options.format != "auto";
   const bool as_they_are = std::ranges::all_of(
@@ -141,11 +141,15 @@ void add_fabric_import_command(CLI::App& fabric, Session& session) {
        "railweave fabric import dump.txt topo.xml cliques.txt --gpus-per-node 8 --hosts 'dgx-*'",
        "railweave fabric import ibdiagnet2.db_csv nodes.json topology.conf -o fabric.json",
        "railweave fabric import lldp/ config_db/ nodes.json -o fabric.json",
+       "railweave fabric import https://ufm.example/ufmRestV3/resources/ports --source-token-file ufm.token -o "
+       "fabric.json",
        "railweave fabric import storage.txt --merge --subnet storage"});
   command
-      .add_option("FILE", options->files,
-                  "Files of the fabric and of its machines, or folders of them; - for stdin. All of them or none are "
-                  "imported. Read are dumps of cables, and what Slurm, Kubernetes, LLDP, SONiC and nvidia-smi tell")
+      .add_option(
+          "FILE", options->files,
+          "Files of the fabric and of its machines, folders of them, or URLs; - for stdin. All of them or none "
+          "are imported. Read are dumps of cables, and what UFM, Slurm, Kubernetes, LLDP, OpenConfig, SONiC and "
+          "nvidia-smi tell")
       ->type_name("FILE")
       ->required();
   command.add_option("--format", options->format, "Format of the files; auto detects it")

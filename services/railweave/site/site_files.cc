@@ -28,7 +28,7 @@ std::vector<NamedFile> files_below(const std::vector<std::string>& paths) {
   std::vector<NamedFile> files;
   for (const std::string& path : paths) {
     std::error_code error;
-    if (path == "-" || !std::filesystem::is_directory(path, error)) {
+    if (path == "-" || is_url(path) || !std::filesystem::is_directory(path, error)) {
       files.push_back({path, false});
       continue;
     }
@@ -65,17 +65,18 @@ bool looks_like_yaml(const SiteFile& file) {
 
 }  // namespace
 
-std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths) {
+std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, const FetchAccess& access) {
   std::vector<SiteFile> files;
   std::size_t bytes = 0;
   for (const auto& [path, from_folder] : files_below(paths)) {
     SiteFile file{.path = path,
-                  .name = source_name(path),
+                  .name = is_url(path) ? shown_url(path) : source_name(path),
                   .text = {},
                   .read_at = written_at(path),
                   .recognised = {},
                   .from_folder = from_folder};
-    file.text = value_or_fail(read_input(path, kMaxFabricFileBytes));
+    file.text =
+        value_or_fail(is_url(path) ? fetch(path, access, kMaxFabricFileBytes) : read_input(path, kMaxFabricFileBytes));
     bytes += file.text.size();
     if (bytes > kMostBytes) {
       throw CommandFailure(

@@ -7,6 +7,7 @@
 
 #include "fabric/formats/sources/site_import.h"
 #include "fabric/formats/sources/source_kind.h"
+#include "services/railweave/connection/fetch.h"
 
 namespace railweave::cli {
 
@@ -18,8 +19,9 @@ struct SiteFile {
   bool from_folder = false;
 };
 
-// A folder stands for the files in it, in the order of their names. Throws CommandFailure where a file cannot be read.
-std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths);
+// A folder stands for the files in it, in the order of their names, and a URL for what it answers. Throws CommandFailure
+// where something cannot be read.
+std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, const FetchAccess& access);
 
 // Refuses files that are nothing that is read: why, and the list of what is.
 void refuse_unknown(const std::vector<SiteFile>& files);

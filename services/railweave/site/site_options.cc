@@ -1,12 +1,21 @@
 #include "services/railweave/site/site_options.h"
 
+#include <cctype>
+
 #include <fnmatch.h>
 
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/input_file.h"
 
 namespace railweave::cli {
 
 void add_site_options(CLI::App& command, SiteOptions& options) {
+  command
+      .add_option("--source-token-file", options.token_file,
+                  "File of the token for sources that are URLs, such as https://ufm.example/ufmRestV3/resources/ports; "
+                  "they are read with GET")
+      ->type_name("FILE");
   command.add_option("--hosts", options.hosts, "Hosts that the files of machines are about; all that fit by default")
       ->type_name("PATTERN");
   command.add_option("--subnet", options.subnet, "Name of the subnet that a dump describes")->type_name("NAME");
@@ -14,6 +23,17 @@ void add_site_options(CLI::App& command, SiteOptions& options) {
                     "GPUs to add to every compute host, for dumps that list none", {1, 64});
   add_number_option(command, "--nvlink-domain", options.nvlink_domain,
                     "GPUs per NVLink domain; default: --gpus-per-node", {1, 100'000});
+}
+
+FetchAccess fetch_access(const SiteOptions& options, const GlobalOptions& global) {
+  constexpr std::size_t kMaxTokenBytes = std::size_t{16} << 10U;
+  FetchAccess access{.token = {}, .ca_file = global.ca_file, .timeout_s = global.timeout_s};
+  if (options.token_file.empty()) return access;
+  access.token = value_or_fail(read_input(options.token_file, kMaxTokenBytes));
+  while (!access.token.empty() && std::isspace(static_cast<unsigned char>(access.token.back())) != 0) {
+    access.token.pop_back();
+  }
+  return access;
 }
 
 fabric::SiteImportOptions import_options(const SiteOptions& options) {

@@ -8,15 +8,19 @@
 #include <CLI/CLI.hpp>
 
 #include "fabric/formats/sources/site_import.h"
+#include "services/railweave/connection/fetch.h"
+#include "services/railweave/connection/session.h"
 
 namespace railweave::cli {
 
 struct SiteOptions {
-  std::string subnet, hosts;
+  std::string subnet, hosts, token_file;
   std::optional<std::uint64_t> gpus_per_node, nvlink_domain;
 };
 
 void add_site_options(CLI::App& command, SiteOptions& options);
 fabric::SiteImportOptions import_options(const SiteOptions& options);
+// How sources that are URLs are read: with the certificates and the time limit of every command. Throws CommandFailure.
+FetchAccess fetch_access(const SiteOptions& options, const GlobalOptions& global);
 
 }  // namespace railweave::cli

@@ -92,6 +92,26 @@ TEST(ImportOffline, YamlIsReadAndAFolderStandsForItsFiles) {
   EXPECT_EQ(document({"fabric", "import", folder, "-O", scratch_path("out-folder.json"), "-o", "json"})["switches"], 3);
 }
 
+// The service stands for UFM: it is asked once, with GET and the token, and the answer is read as a file's is.
+TEST(ImportOffline, ReadsAUrlWithAToken) {
+  StubService ufm;
+  const std::string ports = fabric::site_samples().at("ports.json");
+  ufm.on(api::Method::get, "/ufmRestV3/resources/ports", [&](const api::Request& request) {
+    if (request.headers.value("Authorization") != "Basic s3cret") return api::Response::json("{}", 401);
+    return api::Response::json(ports);
+  });
+  const std::string url = ufm.url() + "/ufmRestV3/resources/ports";
+  const std::string token = scratch_file("ufm.token", "s3cret\n"), path = scratch_path("of-url.json");
+  const Finished read = run_railweave({"fabric", "import", url, "--source-token-file", token, "-O", path});
+  EXPECT_EQ(read.exit_code, 0) << read.err;
+  EXPECT_THAT(read.out, AllOf(HasSubstr("Hosts:              4\n"), HasSubstr("UFM's list of ports")));
+  EXPECT_EQ(document({"lab", "fabric", path, "-o", "json"})["switches"], 3);
+  const Finished refused = run_railweave({"fabric", "import", url, "-O", scratch_path("refused.json")});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("status 401"), HasSubstr("--source-token-file")));
+  for (const auto& asked : ufm.asked()) EXPECT_EQ(asked.method, "GET");
+}
+
 TEST(ImportOffline, RefusesWhatIsUnknownWithAllThatIsRead) {
   const std::string file = scratch_file("compose.json", R"({"version":3,"services":{}})");
   const Finished finished = run_railweave({"fabric", "import", sample("links.txt"), file, "-O", scratch_path("none")});

@@ -52,6 +52,8 @@ TEST_F(SiteImportTest, TellsEverySourceByItsContentAndSaysWhy) {
   const std::map<std::string, SourceKind> kinds = {{"links.txt", SourceKind::iblinkinfo},
                                                    {"ibdiagnet2.db_csv", SourceKind::ibdiagnet_csv},
                                                    {"opensm-subnet.lst", SourceKind::opensm_links},
+                                                   {"ports.json", SourceKind::ufm_ports},
+                                                   {"leaves.gnmi.json", SourceKind::openconfig},
                                                    {"topology.conf", SourceKind::slurm_topology},
                                                    {"topology.yaml", SourceKind::slurm_topology_yaml},
                                                    {"nodes.json", SourceKind::slurm_nodes},
@@ -83,8 +85,8 @@ TEST_F(SiteImportTest, TakesJsonOfOtherToolsForNothing) {
   EXPECT_EQ(detect_format("{ \"version\": 1, \"railweave\" : \"fabric\"}"), Format::native);
 }
 
-TEST_F(SiteImportTest, ThreeDumpsOfOneSubnetGiveTheSameFabric) {
-  for (const char* name : {"links.txt", "ibdiagnet2.db_csv", "opensm-subnet.lst"}) {
+TEST_F(SiteImportTest, AllDumpsOfOneSubnetGiveTheSameFabric) {
+  for (const char* name : {"links.txt", "ibdiagnet2.db_csv", "opensm-subnet.lst", "ports.json"}) {
     const TopologyPtr t = must_import({name});
     EXPECT_EQ(count(*t), (Counts{.switches = 3, .leaves = 2, .hosts = 4, .host_ports = 4, .inter_switch_links = 2}))
         << name;
@@ -96,9 +98,44 @@ TEST_F(SiteImportTest, ThreeDumpsOfOneSubnetGiveTheSameFabric) {
   }
 }
 
+TEST_F(SiteImportTest, PortsOfUfmThatLeadNowhereAreNamed) {
+  std::string& ports = samples_["ports.json"];
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    ASSERT_NE(ports.find(from), std::string::npos);
+    ports.replace(ports.find(from), from.size(), to);
+  };
+  replace(R"("peer":"0000000000000002_2")", R"("peer":"00000000000000ff_2")");
+  replace(R"("name":"0000000000000001_4")", R"("name":"a port")");
+  const TopologyPtr t = must_import({"ports.json"});
+  EXPECT_THAT(said(*t, "peerNotFound"), HasSubstr("1 ports lead to a port that is not in the list"));
+  EXPECT_THAT(said(*t, "portNotNamed"), HasSubstr("1 ports have no name"));
+  EXPECT_EQ(count(*t).host_ports, 4U);  // the other end tells of the cable
+  const Recognised links =
+      recognise(R"([{"source_guid":"0002c903007b78b0","source_port":"29","destination_guid":"0002c903007b78b1"}])");
+  EXPECT_EQ(links.kind, SourceKind::unknown);
+  EXPECT_THAT(links.why, HasSubstr("/ufmRest/resources/ports"));
+}
+
+TEST_F(SiteImportTest, SwitchesTellNeighboursAndRatesByOpenconfig) {
+  const TopologyPtr t = must_import({"leaves.gnmi.json"});
+  EXPECT_EQ(t->switches().size(), 3U);
+  EXPECT_EQ(t->hosts().size(), 2U);
+  ASSERT_TRUE(t->find_switch("leaf-1"));
+  const auto rate = [&](const char* name, unsigned port) {
+    return t->rate(t->link(t->ports(t->find_switch(name))[port]));
+  };
+  EXPECT_EQ(rate("leaf-1", 0), from_gbps(200));
+  EXPECT_EQ(rate("leaf-1", 1), from_gbps(800));
+  EXPECT_EQ(rate("leaf-2", 0), from_gbps(400));  // assumed
+  EXPECT_EQ(t->device(t->hcas(t->find_host("n1"))[0]), "eth0");
+  EXPECT_THAT(said(*t, "speedAssumed"), HasSubstr("assumed"));
+  EXPECT_THAT(said(*t, "rowsLeftOut"), HasSubstr("Ethernet0"));
+}
+
 TEST_F(SiteImportTest, DumpsOfOneSubnetAreComparedAndTheFirstCounts) {
   EXPECT_TRUE(
-      findings(*must_import({"links.txt", "ibdiagnet2.db_csv", "opensm-subnet.lst"}), "sourcesDisagree").empty());
+      findings(*must_import({"links.txt", "ibdiagnet2.db_csv", "opensm-subnet.lst", "ports.json"}), "sourcesDisagree")
+          .empty());
   std::string& csv = samples_["ibdiagnet2.db_csv"];
   csv.replace(csv.find("0x2,2,0xa4,1"), 12, "0x3,3,0xa4,1");
   const TopologyPtr t = must_import({"links.txt", "ibdiagnet2.db_csv"});

@@ -96,6 +96,37 @@ inline void add_opensm_sample(Samples& samples) {
       line(end(sw, "0000000000000002", "leaf-2", "0002", "03"), end(sw, "0000000000000003", "spine", "0003", "02"));
 }
 
+// As UFM's REST API answers; a switch's description is its system's name and a port.
+inline void add_ufm_sample(Samples& samples) {
+  const auto port = [](const std::string& guid, int number, const std::string& system, const std::string& node, int lid,
+                       const std::string& peer, bool up = true) {
+    const bool of_switch = node.find(':') != std::string::npos;
+    return R"({"description":")" + std::string(of_switch ? "Switch IB Port" : "Computer IB Port") + R"(","number":)" +
+           std::to_string(number) + R"(,"physical_state":")" + (up ? "Link Up" : "Polling") + R"(","lid":)" +
+           std::to_string(lid) + R"(,"logical_state":")" + (up ? "Active" : "Down") +
+           R"(","mtu":4096,"peer_port_dname":")" + (up ? "1" : "N/A") + R"(","active_speed":)" +
+           (up ? "\"NDR\"" : "null") + R"(,"enabled_speed":[],"active_width":)" + (up ? "\"4x\"" : "null") +
+           R"(,"dname":"1/)" + std::to_string(number) + R"(","peer":")" + peer + R"(","systemID":")" + guid +
+           R"(","node_description":")" + node + R"(","name":")" + guid + "_" + std::to_string(number) +
+           R"(","guid":")" + guid + R"(","system_name":")" + system + R"("})";
+  };
+  const std::string leaf1 = "0000000000000001", leaf2 = "0000000000000002", spine = "0000000000000003",
+                    ca = "00000000000000a";
+  samples["ports.json"] = "[" + port(ca + "1", 1, "n1", "n1 mlx5_0", 11, leaf1 + "_1") + ",\n" +
+                          port(ca + "2", 1, "n2", "n2 mlx5_0", 12, leaf1 + "_2") + ",\n" +
+                          port(ca + "3", 1, "n3", "n3 mlx5_0", 13, leaf2 + "_1") + ",\n" +
+                          port(ca + "4", 1, "n4", "n4 mlx5_0", 14, leaf2 + "_2") + ",\n" +
+                          port(leaf1, 1, "leaf-1", "leaf-1:1", 1, ca + "1_1") + ",\n" +
+                          port(leaf1, 2, "leaf-1", "leaf-1:2", 1, ca + "2_1") + ",\n" +
+                          port(leaf1, 3, "leaf-1", "leaf-1:3", 1, spine + "_1") + ",\n" +
+                          port(leaf1, 4, "leaf-1", "leaf-1:4", 1, "N/A", false) + ",\n" +
+                          port(leaf2, 1, "leaf-2", "leaf-2:1", 2, ca + "3_1") + ",\n" +
+                          port(leaf2, 2, "leaf-2", "leaf-2:2", 2, ca + "4_1") + ",\n" +
+                          port(leaf2, 3, "leaf-2", "leaf-2:3", 2, spine + "_2") + ",\n" +
+                          port(spine, 1, "spine", "spine:1", 3, leaf1 + "_3") + ",\n" +
+                          port(spine, 2, "spine", "spine:2", 3, leaf2 + "_3") + "]\n";
+}
+
 // What schedulers, switches and machines tell.
 inline void add_host_samples(Samples& samples) {
   samples["topology.conf"] =
@@ -125,6 +156,18 @@ inline void add_host_samples(Samples& samples) {
       R"({"DEVICE_METADATA":{"localhost":{"hostname":"leaf-1"}},"PORT":{"Ethernet0":{"speed":"400000"},)"
       R"("Ethernet8":{"speed":"800000"}},"DEVICE_NEIGHBOR":{"Ethernet8":{"name":"spine","port":"Ethernet0"}},)"
       R"("DEVICE_NEIGHBOR_METADATA":{"spine":{"type":"SpineRouter"}}})";
+  samples["leaves.gnmi.json"] =
+      R"([{"source":"leaf-1:57400","timestamp":1764000000000000000,"updates":[{"Path":"lldp","values":{"lldp":)"
+      R"({"openconfig-lldp:interfaces":{"interface":[{"name":"Ethernet0","neighbors":{"neighbor":[{"id":"1","state":)"
+      R"({"system-name":"n1","port-id":"0c:42:a1:00:00:01","port-id-type":"MAC_ADDRESS","port-description":"eth0"}}]}},)"
+      R"({"name":"Ethernet8","neighbors":{"neighbor":[{"state":{"system-name":"spine","port-id":"Ethernet0",)"
+      R"("port-id-type":"INTERFACE_NAME"},"capabilities":{"capability":[{"name":"openconfig-lldp-types:MAC_BRIDGE",)"
+      R"("state":{"enabled":true}}]}}]}}]}}}},{"Path":"interfaces","values":{"interfaces":{"openconfig-interfaces:)"
+      R"(interface":[{"name":"Ethernet0","openconfig-if-ethernet:ethernet":{"state":{"port-speed":)"
+      R"("openconfig-if-ethernet:SPEED_200GB"}}},{"name":"Ethernet8","openconfig-if-ethernet:ethernet":{"state":)"
+      R"({"negotiated-port-speed":"SPEED_800GB"}}}]}}}]},{"source":"leaf-2:57400","updates":[{"values":{"lldp":)"
+      R"({"openconfig-lldp:interfaces":{"interface":[{"name":"Ethernet0","neighbors":{"neighbor":[{"state":)"
+      R"({"system-name":"n2","port-id":"eth0"}},{"state":{"chassis-id":"0c:42"}}]}}]}}}}]}])";
   samples["n2.xml"] =
       "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><attached_gpus>2</attached_gpus>"
       "<gpu id=\"0\"><product_name>NVIDIA H100</product_name></gpu><gpu id=\"1\"><product_name>NVIDIA "
@@ -135,6 +178,7 @@ inline Samples site_samples() {
   Samples samples;
   add_cable_samples(samples);
   add_opensm_sample(samples);
+  add_ufm_sample(samples);
   add_host_samples(samples);
   return samples;
 }
