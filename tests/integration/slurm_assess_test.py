@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a real slurmctld tells of its nodes and jobs, as JSON, and what `railweave assess` makes of it beside the fabric's file: GPUs
-of each node, and a running job that is spread and out of order. Neither a service nor railweave-slurm runs.
+of each node, a running job that is spread and out of order, and what its environment tells NCCL. Neither a service nor railweave-slurm runs.
 
 slurm_assess_test.py BIN_FOLDER     exit code 77: skipped, and why
 """
@@ -25,7 +25,7 @@ def judge(slurm, folder):
     railweave(None, "lab", "generate", "fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--speed", "EDR",
               "--gpus-per-host", "0", "-O", str(folder / "fabric.json"))
     slurm.run("sbatch", "--gres=gpu:8", "-N4", "-w", f"{NODES[0]},{NODES[4]},{NODES[1]},{NODES[5]}", "-J", "train", "--output=/dev/null",
-              "--wrap", "sleep 600")
+              "--export=ALL,NCCL_IB_DISABLE=1,NCCL_IB_HCA==mlx5_9", "--wrap", f"env > {folder}/env.part; mv {folder}/env.part {folder}/job.env; sleep 600")
     wait_for(lambda: "R" in slurm.run("squeue", "-h", "-o", "%t"), "the job runs")
     # Debian's scontrol has no --json yet; its sinfo lists the same nodes.
     current = "--json" in slurm.run("scontrol", "--help", code=None)
@@ -41,7 +41,23 @@ def judge(slurm, folder):
     assert (job["name"], job["hosts"], job["gpus"], job["unknownHosts"]) == ("train", 4, 32, 0), job
     assert job["leafGroups"] == 2 and job["fewestLeafGroups"] == 1, job
     assert "jobsStraddle" in [finding["code"] for finding in report["findings"]]
+    environment_of(slurm, folder, sources)
     return job
+
+
+def environment_of(slurm, folder, sources):
+    """As the job's own process has it, and as its script alone says."""
+    wait_for((folder / "job.env").is_file, "the job writes its environment")
+    report = json.loads(railweave(None, "assess", *sources, str(folder / "job.env"), "--json"))
+    found = {finding["code"]: finding for finding in report["findings"] if finding["code"].startswith("nccl")}
+    assert sorted(found) == ["ncclNoAdapter", "ncclOverSockets"], found
+    assert found["ncclNoAdapter"]["title"] == "NCCL_IB_HCA==mlx5_9 names no adapter that 4 hosts have", found["ncclNoAdapter"]
+    assert "100 Gb/s" in found["ncclOverSockets"]["cost"], found["ncclOverSockets"]
+    number = slurm.run("squeue", "-h", "-o", "%i").strip()
+    assert all(one["objects"] == [f"job {number}"] and f"--jobid={number}" in one["command"] for one in found.values()), found
+    # The command that a finding names shows what it says.
+    shown = slurm.run("bash", "-c", found["ncclOverSockets"]["command"])
+    assert "NCCL_IB_DISABLE=1" in shown, shown
 
 
 def main():

@@ -73,7 +73,7 @@ void check_list(const CheckedEnvironment& checked, std::vector<Advice>& advice) 
   if (worst != nullptr && fewest.compute + fewest.other == 0) {
     advice.push_back({"ncclNoAdapter",
                       "error",
-                      setting(checked, kHca) + " names no adapter that " + hosts + " has",
+                      setting(checked, kHca) + " names no adapter that " + hosts + (concerned == 1 ? " has" : " have"),
                       sure_of(*worst),
                       "NCCL falls back to IP sockets there, or fails: " +
                           formatted("%.0f Gb/s", worst->compute_gbps()) + " of adapters of each host are not used",

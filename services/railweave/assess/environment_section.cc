@@ -31,7 +31,7 @@ ReportSection environment_section(const SiteView& site) {
   const auto& environments = site.environments.jobs;
   if (environments.empty()) {
     section.text =
-        "No environment of a job was given (srun --jobid=N --overlap -n 1 env, nccl.conf, a batch script, or kubectl "
+        "No environment of a job was given (env in a job, /proc/PID/environ, nccl.conf, a batch script, or kubectl "
         "get "
         "pods -A -o json).";
     return section;

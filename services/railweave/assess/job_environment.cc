@@ -25,6 +25,14 @@ bool is_name(std::string_view text) {
 
 bool made_elsewhere(std::string_view value) { return value.find_first_of("$`") != std::string_view::npos; }
 
+// A step has the environment of who starts it, so this one looks at the job's processes on its first node.
+std::string command_for_job(const std::string& id) {
+  return "srun --jobid=" + id +
+         " --overlap -N 1 -n 1 sh -c '"
+         "for p in $(scontrol listpids $SLURM_JOB_ID $SLURMD_NODENAME | cut -d\" \" -f1); "
+         "do tr \"\\0\" \"\\n\" < /proc/$p/environ; done 2> /dev/null | grep ^NCCL_ | sort -u'";
+}
+
 // One word of a shell: up to a blank, ";" or "&" outside quotes, which are taken off.
 std::string shell_word(std::string_view& text) {
   std::string word;
@@ -146,8 +154,7 @@ void read_environment(const SiteFile& file, JobList<JobEnvironment>& environment
   JobEnvironment environment;
   const std::string id = text_at(text.variables, "SLURM_JOB_ID");
   environment.job = id.empty() ? file.name : "job " + id;
-  environment.command =
-      id.empty() ? "grep NCCL_ " + file.name : "srun --jobid=" + id + " --overlap -n 1 env | grep ^NCCL_";
+  environment.command = id.empty() ? "grep NCCL_ " + file.name : command_for_job(id);
   if (auto nodes = fabric::expand_hostlist(text_at(text.variables, "SLURM_JOB_NODELIST")); nodes && !nodes->empty()) {
     environment.hosts = std::move(*nodes);
     environment.host_count = environment.hosts.size();

