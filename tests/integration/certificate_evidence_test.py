@@ -20,13 +20,15 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from alterations import ALTERATIONS, WITHOUT_SEAL  # noqa: E402
+from alterations import ALTERATIONS  # noqa: E402
 from certificate_fields import alterations, fields, kind, kinds_in_contract  # noqa: E402
 from evidence import Evidence, verify  # noqa: E402
 from ibsim import Ibsim, missing  # noqa: E402
+from journal_alterations import JOURNAL_ALTERATIONS  # noqa: E402
 from live import LiveService, generate  # noqa: E402
 from live_guarantees_test import programmed  # noqa: E402
 from qos_programming_test import cabled  # noqa: E402
+from seal_alterations import WITHOUT_SEAL  # noqa: E402
 from waiting import until  # noqa: E402
 
 SHAPE = ["fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--gpus-per-host", "4", "--speed", "EDR"]
@@ -125,7 +127,7 @@ def altered(binaries, folder, evidence, public):
     names, wrong = [], []
     (folder / "altered").mkdir()
     other = generate_key(folder / "other.key")
-    for name, alter, says in ALTERATIONS + WITHOUT_SEAL:
+    for name, alter, says in ALTERATIONS + JOURNAL_ALTERATIONS + WITHOUT_SEAL:
         changed = evidence.copy()
         how = alter(changed) or {}
         if how.pop("refit", False):

@@ -1,7 +1,7 @@
 """Kinds of alteration of what proves a certificate: a name, what is done to the Evidence, and what railweave-verify says of it.
 
 Those of ALTERATIONS are signed again with the service's own key, with counts and digests of the files made to fit ("refit": that of the
-routes in the certificate too), so that nothing but their meaning is wrong. Those of WITHOUT_SEAL are of the seals themselves.
+routes in the certificate too), so that nothing but their meaning is wrong. Those of the seals themselves are in seal_alterations.py.
 """
 
 
@@ -367,74 +367,6 @@ def of_another_time(e):
     e.certificate["seq"] = e.records("job.placed")[-1]["seq"] - 1
 
 
-# --- the journal
-
-def contract_raised(e):
-    next(record for record in e.records("contract.put") if record["data"]["tenant"] == "blue")["data"]["guaranteedMbps"] *= 2
-
-
-def isolation_raised(e):
-    next(record for record in e.records("contract.put") if record["data"]["tenant"] == "blue")["data"]["isolation"] = "lane"
-
-
-def coverage_raised(e):
-    next(record for record in e.records("contract.put") if record["data"]["tenant"] == "red")["data"]["surviveLinkFailure"] = True
-    for record in e.records("job.placed"):
-        if record["data"]["spec"]["tenant"] == "red":
-            record["data"]["guarantee"]["coveredOn"] = {}
-
-
-def blank(e, record):
-    """As if it had been something else: numbers stay without a gap."""
-    for name in ("data",):
-        record.pop(name, None)
-    record["kind"] = "alarm.cleared"
-
-
-def job_removed(e):
-    blank(e, next(record for record in e.records("job.placed") if record["data"]["spec"]["tenant"] == "green"))
-    e.journal = [line for line in e.journal if not (line.get("kind", "").startswith("guarantee.") and line.get("data", {}).get("tenant") == "green")]
-    renumber(e)
-
-
-def renumber(e):
-    number = e.journal[0]["afterSeq"]
-    for line in e.journal:
-        if "kind" in line:
-            number += 1
-            line["seq"] = number
-    e.certificate["seq"] = number
-
-
-def job_added(e):
-    made = next(record for record in e.records("job.placed") if record["data"]["spec"]["tenant"] == "blue")
-    at = max(i for i, line in enumerate(e.journal) if "kind" in line) + 1
-    e.journal.insert(at, {**made, "subject": "job-000098", "data": {**made["data"], "number": 98}})
-    renumber(e)
-
-
-def place_changed(e):
-    """Its ranks are said to be on other nodes."""
-    record = next(record for record in e.records("job.placed") if record["data"]["spec"]["tenant"] == "blue")
-    others = next(other for other in e.records("job.placed") if other["data"]["spec"]["tenant"] == "green")["data"]["ranks"]
-    record["data"]["ranks"][0][0] = others[0][0]
-
-
-def nics_exchanged(e):
-    nodes = [line for line in e.journal if "node" in line]
-    nodes[0]["gpus"], nodes[1]["gpus"] = nodes[1]["gpus"], nodes[0]["gpus"]
-
-
-def record_left_out(e):
-    e.journal.remove(e.records("tenant.put")[0])
-
-
-def record_after(e):
-    last = max(line["seq"] for line in e.journal if "kind" in line)
-    at = max(i for i, line in enumerate(e.journal) if "kind" in line) + 1
-    e.journal.insert(at, {"seq": last + 1, "timeUs": 0, "term": 0, "kind": "contract.removed", "version": 1, "subject": "red", "data": {"tenant": "red"}})
-
-
 # --- failures
 
 def failure_left_out(e):
@@ -505,66 +437,6 @@ ALTERATIONS = [
     ("a link said to be down", link_said_to_be_down, r"FAULT the links that are down are not those of the service"),
     ("a sequence number ahead of the journal", sequence_ahead, r"FAULT the certificate is of another time: it is as of record \d+, and the journal ends with record \d+"),
     ("a certificate of another time", of_another_time, r"FAULT the certificate is of another time: it is as of record \d+, and record \d+ \(\S+ of \S+\) came after it"),
-    ("a contract's rate raised", contract_raised, r"FAULT job-\d+: \S+ is promised 8000 Mb/s in each direction"),
-    ("isolation raised from planned to lane", isolation_raised, r"FAULT job-\d+: its contract gives it a lane of its own, and the certificate does not"),
-    ("failures covered by contract", coverage_raised, r"FAULT job-\d+: its contract covers link failures, and the certificate does not"),
-    ("a job removed from the journal", job_removed, r"FAULT job-\d+: no contract promises it anything"),
-    ("a job added to the journal", job_added, r"FAULT job-000098: has a guarantee that the certificate leaves out"),
-    ("a job said to be on other nodes", place_changed, r"FAULT job-\d+: its ranks have other ports"),
-    ("nodes with each other's ports", nics_exchanged, r"FAULT \S+/\d+: is no port of \S+"),
-    ("a record left out", record_left_out, r"FAULT the journal's export: record \d+ follows record \d+"),
-    ("a record after the certificate", record_after, r"FAULT the certificate is of another time: .*record \d+ \(contract.removed of red\) came after it"),
     ("a failure left out", failure_left_out, r"NOT CHECKED: the tables after 1 of \d+ failures were not given, the first of \S+--\S+"),
     ("tables after a failure that lead nowhere", failure_tables_altered, r"FAULT job-\d+ after \S+ failed: packets from \S+ to \S+ do not arrive"),
-]
-
-
-# --- seals
-
-def tables_truncated(e):
-    e.tables = e.tables[:len(e.tables) // 2]
-    e.unsealed = {"tables"}
-
-
-def tables_shortened(e):
-    del e.tables[e.line("pkeys ")]
-    e.unsealed = {"tables"}
-
-
-def journal_truncated(e):
-    records = [line for line in e.journal if "kind" in line]
-    e.journal = e.journal[:1] + records[:-1] + [line for line in e.journal if "kind" not in line][1:]
-    e.unsealed = {"journal"}
-
-
-def journal_changed(e):
-    e.records("contract.put")[0]["data"]["maxGpus"] = 1
-    e.unsealed = {"journal"}
-
-
-def signed_by_another(e):
-    return {"other_key": True}
-
-
-def not_signed(e):
-    return {"signed": False}
-
-
-def members_behind_the_signature(e):
-    e.tail = ', "jobs": []}'
-
-
-def other_routes(e):
-    e.certificate["routes"]["fnv1a64"] = "0" * 16
-
-
-WITHOUT_SEAL = [
-    ("a truncated table", tables_truncated, r"FAULT the tables are not whole: their end is missing"),
-    ("a line of the tables removed", tables_shortened, r"FAULT the tables are not whole: \d+ lines, their end says \d+"),
-    ("a truncated journal", journal_truncated, r"FAULT the journal's export: its newest record is \d+, not \d+"),
-    ("a journal changed under its digest", journal_changed, r"FAULT the journal's export: was changed since it was made"),
-    ("a signature of another key", signed_by_another, r"FAULT the certificate's signature is not of \S+"),
-    ("no signature", not_signed, r"FAULT the certificate is not signed"),
-    ("members behind the signature", members_behind_the_signature, r"FAULT the certificate's last line is not of an Ed25519 signature alone"),
-    ("another digest of routes", other_routes, r"FAULT the certificate belongs to other routes"),
 ]
