@@ -1,4 +1,5 @@
 // Where a job fits now, beside windows, and what earlier attempts of the cycle have shown.
+#include <algorithm>
 #include <utility>
 
 #include "fabric/base/check.h"
@@ -9,14 +10,19 @@ namespace railweave::scheduler {
 using fabric::GpuId;
 
 CycleRun::Knowledge& CycleRun::known(const QueueEntry& entry, std::uint64_t windows) {
-  return known_[{entry.shape, windows}];
+  if (windows != 0) return known_beside_windows_[{entry.shape, windows}];
+  if (entry.shape >= known_.size()) known_.resize(entry.shape + 1);
+  return known_[entry.shape];
 }
 
 void CycleRun::forget_capacity() {
-  for (auto& [jobs, knowledge] : known_) {
-    knowledge.no_capacity = knowledge.delays = false;
+  const auto forget = [](Knowledge& knowledge) {
+    knowledge.no_capacity = false;
+    knowledge.delays_at = 0;
     knowledge.too_long_us = INT64_MAX;
-  }
+  };
+  std::ranges::for_each(known_, forget);
+  for (auto& [jobs, knowledge] : known_beside_windows_) forget(knowledge);
 }
 
 std::uint64_t CycleRun::exempt_windows(TenantIndex tenant) const {

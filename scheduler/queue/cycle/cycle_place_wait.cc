@@ -67,7 +67,7 @@ void CycleRun::open_own(const QueueEntry& entry) {
 std::int64_t CycleRun::latest_start(const QueueEntry& entry) const {
   const PlaceWait& rule = policy_.place_wait;
   if (input_.best == nullptr || rule.most_us == 0 || policy_.backfill == Backfill::none || entry.starving) return 0;
-  if (entry.job->takes_any_place || !entry.job->spec->expected_duration_s) return 0;
+  if (entry.job->takes_any_place || !entry.says_duration) return 0;
   if (entry.job->place_until_us != 0) return entry.job->place_until_us;
   const auto share_us = static_cast<std::int64_t>(rule.share * static_cast<double>(entry.duration_us));
   return input_.now_us + std::min(rule.most_us, share_us);
@@ -85,6 +85,7 @@ bool CycleRun::waits_for_place(const QueueEntry& entry, const Placement& placeme
   kept_.push_back({.entry = entry, .until_us = until_us, .gpus = placement.held_gpus(), .placement = placement});
   RAILWEAVE_CHECK(now_.take(kept_.back().gpus), "a placement takes free GPUs");
   count_kept(kept_.back());
+  ++changes_;
   result_.kept.push_back({entry.job->id, kept_.back().gpus, until_us});
   note_wake(until_us);
   wait(entry, {.code = WaitCode::better_place, .at_us = until_us, .here_us = *here_us, .best_us = *best_us});
@@ -111,7 +112,7 @@ bool CycleRun::may_start_later(const QueueEntry& entry, const Placement& placeme
   const auto beside = later_placer_.try_place(*head_->entry.job->spec);
   profile_->drop(hold);
   ++result_.placements_tried;
-  if (beside) head_->gpus = beside->held_gpus();
+  if (beside) plan_head(*beside);
   return beside.has_value();
 }
 

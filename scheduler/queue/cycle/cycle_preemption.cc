@@ -127,7 +127,7 @@ bool CycleRun::preempt(const QueueEntry& entry, Victims victims) {
       forget_capacity();
       return false;
     }
-    head_->gpus = beside->held_gpus();
+    plan_head(*beside);
   }
   std::vector<QueueJobId> evicted;
   for (const std::size_t i : plan->victims) evicted.push_back(candidates[i].id);

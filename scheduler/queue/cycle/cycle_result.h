@@ -42,6 +42,7 @@ struct EvictedJob {
 struct WaitingJob {
   QueueJobId job = 0;
   WaitReason reason;
+  std::int8_t told = -1;  // as QueuedJob has it
 };
 
 // GPUs that no other job is given while this one waits for better ones.

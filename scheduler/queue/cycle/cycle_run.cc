@@ -29,6 +29,7 @@ CycleRun::CycleRun(Placer& now, Placer& later, const QueueInput& input)
 CycleResult CycleRun::run() {
   // 1. heads: what waits, in classes, each tenant's jobs in the order they came.
   std::vector<QueueEntry> entries = heads();
+  result_.waiting.reserve(entries.size());
   keep_again(entries);
   QueueOrder order(std::move(entries), [this](TenantIndex tenant) { return share(tenant); });
   // In order (2.), each is nominated (3.), admitted (4.), given GPUs by preemption (5.) or backfilled (6.).
@@ -74,20 +75,38 @@ std::vector<QueueEntry> CycleRun::heads() {
   std::vector<QueueEntry> entries;
   entries.reserve(input_.queued.size());
   for (const QueuedJob& job : input_.queued) {
-    entries.push_back(entry_of(job.spec->shapes.empty() ? job : in_smallest_shape(job)));
+    const bool one_shape = job.digest.tenant != 0 || job.spec->shapes.empty();
+    entries.push_back(entry_of(one_shape ? job : in_smallest_shape(job)));
   }
   started_gpus_.assign(ledger_.tenant_count(), 0);
   return entries;
 }
 
 QueueEntry CycleRun::entry_of(const QueuedJob& job) {
-  QueueEntry entry{.job = &job, .priority = find_class(policy_, job.spec->priority)};
-  entry.tenant = ledger_.tenant(job.spec->tenant);
-  entry.shape = shapes_.of(*job.spec);
-  entry.gpus = rank_count(job.spec->parallelism);
-  entry.duration_us =
-      job.spec->expected_duration_s ? *job.spec->expected_duration_s * 1'000'000 : policy_.default_duration_us;
-  entry.duration_us = std::max<std::int64_t>(1, entry.duration_us);
+  QueueEntry entry{.job = &job};
+  std::optional<std::int64_t> duration_s;
+  if (const JobDigest& digest = job.digest; digest.tenant != 0) {
+    // Each number is looked up once in a cycle, by the first job that has it.
+    const auto once = [](auto& known, std::uint32_t number, auto look_up) {
+      if (number >= known.size()) known.resize(number + std::size_t{1});
+      if (!known[number]) known[number] = look_up();
+      return *known[number];
+    };
+    entry.priority =
+        once(of_digest_.priority, digest.priority, [&] { return find_class(policy_, job.spec->priority); });
+    entry.tenant = once(of_digest_.tenant, digest.tenant, [&] { return ledger_.tenant(job.spec->tenant); });
+    entry.shape = once(of_digest_.shape, digest.shape, [&] { return shapes_.of(*job.spec); });
+    entry.gpus = digest.gpus;
+    duration_s = digest.expected_duration_s;
+  } else {
+    entry.priority = find_class(policy_, job.spec->priority);
+    entry.tenant = ledger_.tenant(job.spec->tenant);
+    entry.shape = shapes_.of(*job.spec);
+    entry.gpus = rank_count(job.spec->parallelism);
+    duration_s = job.spec->expected_duration_s;
+  }
+  entry.says_duration = duration_s.has_value();
+  entry.duration_us = std::max<std::int64_t>(1, duration_s ? *duration_s * 1'000'000 : policy_.default_duration_us);
   entry.starving = input_.now_us - job.submitted_us >= policy_.starvation_bound_us;
   return entry;
 }
@@ -153,7 +172,7 @@ void CycleRun::become_head(const QueueEntry& entry) {
     return wait(entry, std::move(reason));
   }
   head_ = Head{entry, earliest->at_us, {}};
-  if (auto placement = later_placer_.try_place(*entry.job->spec)) head_->gpus = placement->held_gpus();
+  if (const auto placement = later_placer_.try_place(*entry.job->spec)) plan_head(*placement);
   if (policy_.backfill == Backfill::conservative) {
     profile_->hold(head_->gpus, head_->at_us, head_->at_us + entry.duration_us);
     ++reserved_;
@@ -172,7 +191,7 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
     wait(entry, {.code = WaitCode::would_delay, .job = head_->entry.job->id, .at_us = head_->at_us});
   };
   if (knowledge.no_capacity) return wait_behind(entry);
-  if (!over_by_then && knowledge.delays) return delays();
+  if (!over_by_then && knowledge.delays_at == changes_) return delays();
   auto placement = place_now(entry, windows);
   if (!placement) return preempt(entry, Victims::owed) ? void() : wait_behind(entry);
   if (!over_by_then) {
@@ -181,11 +200,11 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
     profile_->drop(hold);
     ++result_.placements_tried;
     if (beside) {
-      head_->gpus = beside->held_gpus();  // the candidate may use GPUs that were planned for the head
+      plan_head(*beside);  // the candidate may use GPUs that were planned for the head
     } else {
       placement = place_now(entry, windows, head_->gpus);
       if (!placement) {
-        knowledge.delays = true;
+        knowledge.delays_at = changes_;
         return delays();
       }
     }
@@ -283,6 +302,7 @@ void CycleRun::take(const QueueEntry& entry, Placement placement, bool passed_ot
   const std::int64_t end_us = input_.now_us + entry.duration_us;
   if (profile_) profile_->hold(gpus, input_.now_us, end_us, entry.job->id);
   started_.push_back({entry.job->id, result_.starts.size(), end_us, entry.tenant});
+  ++changes_;
   const std::int64_t until_us = entry.job->place_until_us;
   const PlaceWaitEnd waited = until_us == 0              ? PlaceWaitEnd::none
                               : until_us > input_.now_us ? PlaceWaitEnd::better
@@ -293,7 +313,7 @@ void CycleRun::take(const QueueEntry& entry, Placement placement, bool passed_ot
 
 void CycleRun::wait(const QueueEntry& entry, WaitReason reason) {
   if (!entry.starving) note_wake(entry.job->submitted_us + policy_.starvation_bound_us);
-  result_.waiting.push_back({entry.job->id, std::move(reason)});
+  result_.waiting.push_back({entry.job->id, std::move(reason), entry.job->told});
 }
 
 void CycleRun::wait_behind(const QueueEntry& entry) {

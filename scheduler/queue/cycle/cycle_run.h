@@ -75,9 +75,10 @@ class CycleRun {
   bool admit_over_kept(const QueueEntry& entry);
 
   // --- what they share
-  struct Knowledge {                       // of jobs of one shape, under one set of windows
-    bool no_capacity = false;              // does not fit now
-    bool delays = false;                   // fits, but would delay the head unless it ends before the head starts
+  struct Knowledge {           // of jobs of one shape, under one set of windows
+    bool no_capacity = false;  // does not fit now
+    // Fits, but would delay the head unless it ends before the head starts: as of that many changes; 0: not known.
+    std::uint64_t delays_at = 0;
     bool no_time = false;                  // fits at no time
     bool no_path = false;                  // fits now, but no links join its ranks
     std::int64_t too_long_us = INT64_MAX;  // a job that runs this long, or longer, overlaps a reservation
@@ -135,6 +136,11 @@ class CycleRun {
   const double total_gpus_;
   JobShapes shapes_;
   QuotaLedger ledger_;
+  struct {
+    std::vector<std::optional<const PriorityClass*>> priority;
+    std::vector<std::optional<TenantIndex>> tenant;
+    std::vector<std::optional<ShapeIndex>> shape;
+  } of_digest_;               // by the numbers of JobDigest
   PlacementTransaction now_;  // what is started and evicted in this cycle; undone at its end
 
   std::map<QueueJobId, std::deque<Shape>> shapes_of_;  // of jobs with several, from small to large
@@ -142,7 +148,8 @@ class CycleRun {
   std::unordered_map<QueueJobId, std::size_t> running_at_;  // index of RunningJob; the evicted are taken out
   std::vector<TenantIndex> running_tenant_;                 // by index
   std::vector<std::uint64_t> started_gpus_;                 // in this cycle, by tenant
-  std::map<std::pair<ShapeIndex, std::uint64_t>, Knowledge> known_;
+  std::deque<Knowledge> known_;                             // by shape, where no windows keep it off
+  std::map<std::pair<ShapeIndex, std::uint64_t>, Knowledge> known_beside_windows_;
   std::vector<fabric::GpuId> scratch_gpus_;
   std::vector<Kept> kept_;                // in the order of the queue, those that are decided last
   std::vector<std::uint64_t> kept_gpus_;  // by tenant
@@ -153,6 +160,10 @@ class CycleRun {
     std::int64_t at_us = 0;
     std::vector<fabric::GpuId> gpus;  // a place for it at that time
   };
+  void plan_head(const Placement& placement) {
+    head_->gpus = placement.held_gpus();
+    ++changes_;
+  }
   std::optional<Head> head_;
   struct Started {
     QueueJobId job;
@@ -165,6 +176,7 @@ class CycleRun {
   QueueJobId gate_kept_for_ = 0;
   std::map<TenantIndex, std::vector<Release>> releases_;  // as of releases_at_
   std::size_t releases_at_ = 0;                           // starts and evictions so far
+  std::uint64_t changes_ = 1;                             // of what is taken, and of the head's place
   std::uint32_t reserved_ = 0;
   std::uint32_t plans_ = 0;
   CycleResult result_;

@@ -47,6 +47,11 @@ bool same_use(const JobSpec& a, const JobSpec& b) {
 
 bool JobShapes::Equal::operator()(const JobSpec* a, const JobSpec* b) const { return same_shape(*a, *b); }
 
+std::optional<ShapeIndex> JobShapes::find(const JobSpec& spec) const {
+  const auto known = shapes_.find(&spec);
+  return known == shapes_.end() ? std::nullopt : std::optional(known->second);
+}
+
 ShapeIndex JobShapes::of(const JobSpec& spec) {
   return shapes_.emplace(&spec, static_cast<ShapeIndex>(shapes_.size())).first->second;
 }

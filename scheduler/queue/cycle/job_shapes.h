@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "scheduler/job/job_spec.h"
@@ -19,6 +20,8 @@ class JobShapes {
  public:
   // The spec must live as long as this. O(1) but for its excluded nodes and selectors.
   [[nodiscard]] ShapeIndex of(const JobSpec& spec);
+  // None: of() was not called for one like it.
+  [[nodiscard]] std::optional<ShapeIndex> find(const JobSpec& spec) const;
   [[nodiscard]] std::size_t count() const { return shapes_.size(); }
 
  private:

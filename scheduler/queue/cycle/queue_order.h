@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <tuple>
 #include <vector>
 
@@ -23,6 +22,7 @@ struct QueueEntry {
   ShapeIndex shape = 0;
   std::uint64_t gpus = 0;
   std::int64_t duration_us = 0;
+  bool says_duration = false;  // duration_us is the job's own
   bool starving = false;
   [[nodiscard]] std::int32_t value() const { return priority == nullptr ? 0 : priority->value; }
 };
@@ -42,8 +42,8 @@ class QueueOrder {
     std::int64_t submitted_us;
     std::uint64_t turn;
     std::size_t at, end;
-    friend bool operator<(const TenantHead& a, const TenantHead& b) {
-      return std::tie(a.share, a.submitted_us, a.turn) < std::tie(b.share, b.submitted_us, b.turn);
+    friend bool operator>(const TenantHead& a, const TenantHead& b) {
+      return std::tie(a.share, a.submitted_us, a.turn) > std::tie(b.share, b.submitted_us, b.turn);
     }
   };
   void enter(std::size_t at, std::size_t end);
@@ -51,7 +51,7 @@ class QueueOrder {
 
   std::vector<QueueEntry> entries_;  // by class, tenant and time
   Share share_;
-  std::set<TenantHead> tenant_heads_;  // of the class being drawn from
+  std::vector<TenantHead> tenant_heads_;  // of the class being drawn from: a heap, the first to go at its front
   std::size_t next_class_ = 0;
   std::size_t drawn_ = 0, drawn_end_ = 0;  // whose turn it was: its tenant's next job enters when the next one is drawn
 };

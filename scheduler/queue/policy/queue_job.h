@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -11,6 +12,16 @@
 namespace railweave::scheduler {
 
 using QueueJobId = std::uint64_t;  // the number of control::JobId; 0: none
+
+// What a cycle reads of the spec of every job, where the caller keeps it: specs lie all over the memory, so that reading
+// 10,000 of them takes longer than all else (job_digests.h). Equal numbers stand for equal tenants, equal priorities and
+// equal shapes (same_shape()) of one caller.
+struct JobDigest {
+  std::uint32_t tenant = 0;  // from 1 on; 0: there is no digest, and the spec is read
+  std::uint32_t priority = 0, shape = 0;
+  std::uint64_t gpus = 0;  // of its ranks
+  std::optional<std::int64_t> expected_duration_s = {};
+};
 
 struct QueuedJob {
   QueueJobId id = 0;
@@ -26,6 +37,8 @@ struct QueuedJob {
   std::span<const fabric::GpuId> kept = {};  // the place that the last cycle kept for it; empty: none is known
   bool takes_any_place = false;              // it does not wait for a better one
   bool keeps_place = false;                  // it kept one at last: where that is not known, it is found again first
+  JobDigest digest = {};
+  std::int8_t told = -1;  // means nothing to the cycle: handed back with the reason for which it waits
 };
 
 struct RunningJob {

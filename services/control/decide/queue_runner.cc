@@ -120,62 +120,14 @@ void add_events(const ClusterState& state, const scheduler::CycleResult& result,
   }
 }
 
-scheduler::QueuedJob queued_job(const Job& job) {
-  const QueuePlace place = job.place();
-  return {.id = job.id.number(),
-          .spec = &job.spec,
-          .submitted_us = place.since_us,
-          .not_before_us = job.not_before_us,
-          .turn = place.number,
-          .held = job.queue.hold ? job.queue.hold->text() : std::string(),
-          .place_until_us = job.queue.place_until_us,
-          .keeps_place = job.waits == railweave::to_text(WaitCode::better_place)};
-}
-
-// The bandwidth of a guarantee is not kept for a job that waits, so it takes the place where it has room.
-bool takes_any_place(const ClusterState& state, const scheduler::JobSpec& spec) {
-  if (!spec.expected_duration_s) return true;
-  const auto terms = job_terms(state, spec);
-  return !terms || terms->has_value();
-}
-
-// By when it is expected to have freed its GPUs; 0: it runs.
-std::int64_t releases_us(const Job& job) {
-  if (!job.is_releasing()) return 0;
-  return std::max<std::int64_t>(1, job.launch->deadline_us);
-}
-
 }  // namespace
 
-QueueFacts::QueueFacts(const ClusterState& state, std::int64_t now_us)
-    : policy(whole_policy(*state.queue_rules, *state.tenants, *state.contracts, *state.reservations, now_us)) {
-  const bool decayed = policy.fair_share == scheduler::FairShareRule::decayed;
-  if (decayed) used = *state.used;
-  std::set<scheduler::QueueJobId> awaited;  // jobs that others make way for
-  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-    if (job->has_ended()) return true;
-    jobs.push_back(job);
-    if (job->is_releasing() && job->launch->in_favour_of != JobId()) awaited.insert(job->launch->in_favour_of.number());
-    if (job->state == JobState::queued) {
-      queued.push_back(queued_job(*job));
-      queued.back().takes_any_place = takes_any_place(state, job->spec);
-    } else {
-      std::span<const fabric::GpuId> gpus = job->placement.gpu_of_rank;
-      if (!job->placement.idle_gpus.empty()) gpus = held.emplace_back(job->placement.held_gpus());
-      running.push_back({job->id.number(), &job->spec, job->started_us, job->saved_us, gpus, releases_us(*job)});
-      if (decayed) used->charge(job->spec.tenant, gpus.size(), job->started_us, now_us);
-    }
-    return true;
-  });
-  for (auto& job : queued) job.awaits_release = awaited.contains(job.id);
-}
-
-void QueueFacts::keep(const std::map<scheduler::QueueJobId, std::vector<fabric::GpuId>>& gpus) {
-  for (auto& job : queued) {
-    const auto kept = gpus.find(job.id);
-    if (kept != gpus.end() && job.place_until_us != 0) job.kept = kept->second;
-  }
-}
+QueueRunner::QueueRunner(PlacerCache& placers, unsigned rest, Clock clock, std::uint64_t max_waiting_of_tenant)
+    : placers_(placers),
+      book_([](const Job& job) { return static_cast<std::int8_t>(kind_of(job.waits)); }),
+      rest_(rest),
+      max_waiting_of_tenant_(max_waiting_of_tenant),
+      clock_(clock ? std::move(clock) : [] { return std::int64_t{0}; }) {}
 
 bool QueueRunner::due(const ClusterState& state, std::int64_t now_us) const {
   const auto in_us = due_in_us(state, now_us);
@@ -186,9 +138,14 @@ bool QueueRunner::inputs_changed(const ClusterState& state) const {
   return more_to_do_ || state.queue_version != ran_at_version_ || fabric_ != state.placement_fabric;
 }
 
+bool QueueRunner::others_changed(const ClusterState& state) const {
+  return state.queue_version > told_until_ || fabric_ != state.placement_fabric;
+}
+
 std::optional<std::int64_t> QueueRunner::due_in_us(const ClusterState& state, std::int64_t now_us) const {
   if (state.jobs.queued() == 0) return std::nullopt;
-  const std::int64_t rest_us = std::max<std::int64_t>(0, rests_until_us_ - clock_());
+  const std::int64_t burst_us = others_changed(state) ? kBurst_us : 0;
+  const std::int64_t rest_us = std::max<std::int64_t>(0, rests_until_us_ - burst_us - clock_());
   // Where the time of day was set back, the times that the last cycle computed are not to be waited for.
   if (inputs_changed(state) || now_us < view_->time_us) return rest_us;
   if (view_->wake_us != 0) return std::max(view_->wake_us - now_us, rest_us);
@@ -224,7 +181,7 @@ scheduler::QueueCycle& QueueRunner::cycle(const ClusterState& state) {
 
 std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t now_us) {
   const std::int64_t started_us = clock_();
-  QueueFacts facts(state, now_us);
+  QueueFacts facts = book_.facts(state, now_us);
   GuaranteeGate gate(state, placers_.guarantees(), placers_.reach(state), searched_);
   scheduler::QueueCycle& queue = cycle(state);
   facts.keep(kept_);
@@ -234,10 +191,13 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
   add_events(state, result, nullptr, gate, events);
   std::size_t notes = 0;
   for (const auto& waiting : result.waiting) {
+    const bool for_place = waiting.reason.code == WaitCode::better_place;
+    const bool is_told = notes >= kMaxNotes || waiting.told == kind_of(waiting.reason.code);
+    if (is_told && !for_place) continue;
     const JobPtr job = state.jobs.find(JobId(waiting.job));
     // From the first place on, so that the bound of the wait is durable.
-    const bool first_place = waiting.reason.code == WaitCode::better_place && job->queue.place_until_us == 0;
-    if (!first_place && (notes >= kMaxNotes || kind_of(job->waits) == kind_of(waiting.reason.code))) continue;
+    const bool first_place = for_place && job->queue.place_until_us == 0;
+    if (is_told && !first_place) continue;
     ++notes;
     events.emplace_back(JobWaits{job->id, std::string(railweave::to_text(waiting.reason.code)),
                                  scheduler::said(waiting.reason), first_place ? waiting.reason.at_us : 0});
@@ -246,6 +206,7 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
   for (auto& kept : result.kept) kept_.emplace(kept.job, std::move(kept.gpus));
   more_to_do_ = events.size() > notes || notes >= kMaxNotes || gate.left_some();
   ran_at_version_ = state.queue_version;
+  told_until_ = state.seq + events.size();
   auto view = std::make_shared<QueueView>();
   view->seq = state.seq;
   view->time_us = now_us;
@@ -254,13 +215,14 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
   view->waiting = std::move(result.waiting);
   ran_at_us_ = clock_();
   view->took_us = ran_at_us_ - started_us;
-  rests_until_us_ = ran_at_us_ + view->took_us * rest_;
+  // The cycle's own time is no rest.
+  rests_until_us_ = std::max(rests_until_us_, started_us) + view->took_us * (std::int64_t{rest_} + 1);
   view_ = std::move(view);
   return events;
 }
 
 QueueRunner::Verdict QueueRunner::try_start(const ClusterState& state, const JobPtr& job, std::int64_t now_us) {
-  QueueFacts facts(state, now_us);
+  QueueFacts facts = book_.facts(state, now_us);
   scheduler::QueueCycle& queue = cycle(state);
   facts.keep(kept_);
   facts.queued.push_back(queued_job(*job));

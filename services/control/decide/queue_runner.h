@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "scheduler/queue/queue_cycle.h"
+#include "services/control/decide/queue_book.h"
 #include "services/control/events/event.h"
 #include "services/control/guarantees/gate.h"
 #include "services/control/views/placer_cache.h"
@@ -31,36 +31,20 @@ struct QueueView {
 };
 using QueueViewPtr = std::shared_ptr<const QueueView>;
 
-// The input of a cycle, from a state. Borrows from the state's jobs, which `jobs` keeps alive.
-struct QueueFacts {
-  scheduler::QueuePolicy policy;
-  std::vector<JobPtr> jobs;  // owners of what the members below point at
-  std::vector<scheduler::QueuedJob> queued;
-  std::vector<scheduler::RunningJob> running;
-  std::deque<std::vector<fabric::GpuId>> held;  // GPUs of running jobs that hold idle ones in addition
-  std::optional<scheduler::FairShare> used;     // set if the policy uses it
-
-  QueueFacts(const ClusterState& state, std::int64_t now_us);
-  // The places that jobs keep while they wait for better ones, which must live as long as this.
-  void keep(const std::map<scheduler::QueueJobId, std::vector<fabric::GpuId>>& gpus);
-};
-
 class QueueRunner {
  public:
   using Clock = std::function<std::int64_t()>;  // microseconds, monotonic
 
-  // After a cycle none is due for `rest` times as long as the cycle took by `clock`; without a clock cycles take no
-  // time. Borrows the cache.
-  QueueRunner(PlacerCache& placers, unsigned rest, Clock clock = {}, std::uint64_t max_waiting_of_tenant = 10'000)
-      : placers_(placers),
-        rest_(rest),
-        max_waiting_of_tenant_(max_waiting_of_tenant),
-        clock_(clock ? std::move(clock) : [] { return std::int64_t{0}; }) {}
+  // Cycles rest for `rest` times as long as they took by `clock`; without a clock they take no time. What others change
+  // (a job ends, a node returns) need not wait for the last kBurst_us of the rests, so that after a pause several cycles
+  // may follow each other. Borrows the cache.
+  QueueRunner(PlacerCache& placers, unsigned rest, Clock clock = {}, std::uint64_t max_waiting_of_tenant = 10'000);
 
   // Each cycle looks at every job that waits: a tenant may have this many.
   [[nodiscard]] std::uint64_t max_waiting_of_tenant() const { return max_waiting_of_tenant_; }
 
   static constexpr std::int64_t kOverdue_us = 60'000'000;
+  static constexpr std::int64_t kBurst_us = 200'000;
   static constexpr std::size_t kMaxNotes = 1'000;  // reasons for waiting that one cycle writes into histories
 
   // True: jobs wait, and an input of the queue has changed since the last cycle or its wake-up time has come.
@@ -93,6 +77,7 @@ class QueueRunner {
  private:
   // Whether a cycle could give another result than the last one did.
   [[nodiscard]] bool inputs_changed(const ClusterState& state) const;
+  [[nodiscard]] bool others_changed(const ClusterState& state) const;
   // The cycle for the state, given its residual capacities.
   scheduler::QueueCycle& cycle(const ClusterState& state);
 
@@ -101,9 +86,11 @@ class QueueRunner {
   std::uint64_t capacities_version_ = 0;  // PlacerCache::capacities_version() that cycle_ was given
   scheduler::PlacementFabricPtr fabric_;  // the fabric of cycle_
   SearchedJobs searched_;
+  QueueBook book_;
   std::map<scheduler::QueueJobId, std::vector<fabric::GpuId>> kept_;  // by the last cycle, in ids of fabric_
   QueueViewPtr view_ = std::make_shared<const QueueView>();
   std::uint64_t ran_at_version_ = 0;  // ClusterState::queue_version of the last cycle
+  std::uint64_t told_until_ = 0;      // ... and the seq of the last event that it led to
   bool more_to_do_ = false;           // the last cycle started or evicted a job: another may start more
   std::int64_t ran_at_us_ = 0;        // by clock_, as is the next: the time of day may be set back
   std::int64_t rests_until_us_ = 0;

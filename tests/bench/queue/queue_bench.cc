@@ -6,6 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "scheduler/queue/cycle/job_digests.h"
 #include "scheduler/queue/queue_cycle.h"
 #include "tests/bench/placement/churn.h"
 
@@ -52,6 +53,7 @@ struct Cluster {
       queued.push_back(
           {1'000'000 + i, &specs.back(), kNow - static_cast<std::int64_t>(random() % 36'000) * 1'000'000, 0});
     }
+    for (QueuedJob& job : queued) job.digest = digests.of(*job.spec);  // as the service keeps them
     policy.classes = {{"low", -1, false, true}, {"normal", 0, false, true}, {"high", 1, false, true}};
   }
 
@@ -70,6 +72,7 @@ struct Cluster {
   QueueCycle cycle;
   Allocations allocations;
   QueuePolicy policy;
+  JobDigests digests;
   std::vector<JobSpec> specs;
   std::vector<std::size_t> running_specs;
   std::vector<std::vector<fabric::GpuId>> held;

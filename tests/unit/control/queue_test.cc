@@ -251,7 +251,8 @@ TEST_F(QueueTest, AQueueThatDoesNotRunWhileGpusAreFreeRaisesAnAlarm) {
   settle();
   ASSERT_EQ(state.alarms->count("queue.notRun:queue"), 1U);
   EXPECT_NE(state.alarms->begin()->second.text.whole_text().find("1 jobs wait and 8 GPUs are free"), std::string::npos);
-  EXPECT_EQ(follow_up.due_in_us(state, clock_us_), QueueRunner::kOverdue_us) << "the rest is over then";
+  EXPECT_EQ(follow_up.due_in_us(state, clock_us_), QueueRunner::kOverdue_us - QueueRunner::kBurst_us)
+      << "the rest is over then";
   steady_us += QueueRunner::kOverdue_us;
   settle();
   EXPECT_EQ(state.jobs.find(second)->state, JobState::placed);
