@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scheduler/placement/search/even_splits.h"
+#include "scheduler/placement/search/fewest_uplinks.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -150,7 +151,11 @@ void Enumeration::add_fewest_groups(const Found& base) {
   if (spec_.job.preferred) found.shape.max_level = base.fit.level;  // no farther than it has to
   auto portions = fewest_groups(search_.best_fit(), hierarchy, index(found.shape), found.shape, level, base.fit.level);
   if (portions.empty()) return;
+  auto fewer_uplinks = fewest_uplinks(search_.best_fit(), hierarchy, index(found.shape), found.shape, level, portions);
   found.shape.max_level = base.shape.max_level;
+  if (!fewer_uplinks.empty()) {
+    list_.push_back({found, PackingOrder::stages, Change::fewest_uplinks, std::move(fewer_uplinks), level});
+  }
   list_.push_back({std::move(found), PackingOrder::stages, Change::fewest_groups, std::move(portions), level});
 }
 
@@ -217,6 +222,8 @@ std::string text_of(const Candidate& candidate, const Hierarchy& hierarchy) {
       return "another " + level;
     case Change::fewest_groups:
       return "over the fewest leaf groups";
+    case Change::fewest_uplinks:
+      return "over few leaf groups of few pods";
     case Change::farther:
       return "over several groups of one " + level;
     case Change::full_rate_links:

@@ -21,6 +21,7 @@ struct Candidate {
     own_replicas,     // the same, and each replica within one group of a level
     another_group,    // of the same level
     fewest_groups,    // leaf groups as few as can be, wherever they are
+    fewest_uplinks,   // few leaf groups of few pods
     farther,          // spread over several groups of that level
     full_rate_links,  // only behind links that have all or most of their rate
     even,             // each NVLink domain gives about as much

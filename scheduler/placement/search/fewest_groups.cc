@@ -4,19 +4,10 @@
 #include <tuple>
 
 namespace railweave::scheduler {
-namespace {
 
-struct Held {
-  GroupIndex group;
-  std::uint64_t pieces;
-};
+bool holds_more(const Held& a, const Held& b) { return std::tuple(b.pieces, a.group) < std::tuple(a.pieces, b.group); }
 
-// The most first.
-bool more(const Held& a, const Held& b) { return std::tuple(b.pieces, a.group) < std::tuple(a.pieces, b.group); }
-
-// As few of the groups, in that order, as hold `count`; the last one is the group with the least left over. Empty: all
-// together hold less.
-std::vector<GroupPortion> take(std::span<const Held> groups, std::uint64_t count) {
+std::vector<GroupPortion> take_fewest(std::span<const Held> groups, std::uint64_t count) {
   std::vector<GroupPortion> portions;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].pieces < count) {
@@ -42,8 +33,6 @@ std::size_t groups_needed(std::span<const Held> groups, std::uint64_t count) {
   return SIZE_MAX;
 }
 
-}  // namespace
-
 std::vector<GroupPortion> fewest_groups(BestFit& best_fit, const Hierarchy& hierarchy, const FitIndex& index,
                                         const JobShape& shape, unsigned level, unsigned from) {
   if (!shape.rungs.empty() && shape.rungs.back().level > level) return {};
@@ -68,14 +57,14 @@ std::vector<GroupPortion> fewest_groups(BestFit& best_fit, const Hierarchy& hier
         leaf = hierarchy.first_leaf(level, here + 1);
       }
       if (sum < shape.count) continue;
-      std::ranges::sort(held, more);
+      std::ranges::sort(held, holds_more);
       const std::tuple rating(groups_needed(held, shape.count), above, sum);
       if (rating >= best_rating) continue;
       best_rating = rating;
       best.swap(held);
     }
   }
-  return take(best, shape.count);
+  return take_fewest(best, shape.count);
 }
 
 }  // namespace railweave::scheduler

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "scheduler/placement/fit/best_fit.h"
@@ -15,6 +16,18 @@ struct GroupPortion {
   GroupIndex group = 0;
   std::uint64_t amount = 0;  // of the request's pieces
 };
+
+// What a group could give.
+struct Held {
+  GroupIndex group;
+  std::uint64_t pieces;
+};
+bool holds_more(const Held& a, const Held& b);  // of as much the lower number goes first
+// How many of the groups, the most first, hold `count`; SIZE_MAX: all together hold less.
+std::size_t groups_needed(std::span<const Held> groups, std::uint64_t count);
+// As few of the groups, the most first, as hold `count`; the last one is the group with the least left over. Empty: all
+// together hold less.
+std::vector<GroupPortion> take_fewest(std::span<const Held> groups, std::uint64_t count);
 
 // Portions of groups of `level`, in order of groups: as few as hold the whole job, all inside one group of the nearest
 // level from `from` up to the shape's farthest where there are that few; the last portion where least is left over.

@@ -126,9 +126,9 @@ void run_stream(benchmark::State& state, const PlacementFabric& fabric, const Po
   state.counters["rejected"] = static_cast<double>(rejected);
 }
 
-void railweave_stream(benchmark::State& state, bool strict) {
+void railweave_stream(benchmark::State& state, bool strict, PlacementPolicy policy = PlacementPolicy::cost) {
   const auto fabric = fabric_of(static_cast<std::uint64_t>(state.range(0)));
-  Placer placer(fabric);
+  Placer placer(fabric, {policy});
   const auto change = [&](const std::vector<GpuId>& gpus, bool take) {
     PlacementTransaction transaction(placer.tree(), fabric->topology());
     if (!(take ? transaction.take(gpus) : transaction.release(gpus))) std::abort();
@@ -157,6 +157,8 @@ void BM_SlurmStream_Railweave(benchmark::State& state) { railweave_stream(state,
 void BM_SlurmStream_RailweaveLeastSpanOnly(benchmark::State& state) { railweave_stream(state, true); }
 void BM_SlurmStream_Tree(benchmark::State& state) { peer_stream(state, cli::PeerPolicy::tree, false); }
 void BM_SlurmStream_TreeLeastSpanOnly(benchmark::State& state) { peer_stream(state, cli::PeerPolicy::tree, true); }
+// The same placements as BestFit of KEP-2724 (BM_AsNaiveBestFit).
+void BM_SlurmStream_KepBestFit(benchmark::State& state) { railweave_stream(state, false, PlacementPolicy::best_fit); }
 void BM_SlurmStream_FirstFit(benchmark::State& state) { peer_stream(state, cli::PeerPolicy::first_fit, false); }
 
 constexpr auto kStream = [](benchmark::internal::Benchmark* bench) {
@@ -166,6 +168,7 @@ BENCHMARK(BM_SlurmStream_Railweave)->Apply(kStream);
 BENCHMARK(BM_SlurmStream_RailweaveLeastSpanOnly)->Apply(kStream);
 BENCHMARK(BM_SlurmStream_Tree)->Apply(kStream);
 BENCHMARK(BM_SlurmStream_TreeLeastSpanOnly)->Apply(kStream);
+BENCHMARK(BM_SlurmStream_KepBestFit)->Apply(kStream);
 BENCHMARK(BM_SlurmStream_FirstFit)->Apply(kStream);
 
 }  // namespace
