@@ -25,6 +25,15 @@ std::string arbitration_fault(const std::vector<VlWeight>& entries, std::size_t 
   return {};
 }
 
+// By the maps from all input ports.
+std::set<std::uint8_t> lanes_named(const PortTables& tables) {
+  std::set<std::uint8_t> lanes;
+  if (!tables.sl_to_vl) return lanes;
+  lanes.insert(tables.sl_to_vl->begin(), tables.sl_to_vl->end());
+  for (const MapFromPort& from : tables.from_ports) lanes.insert(from.map.begin(), from.map.end());
+  return lanes;
+}
+
 }  // namespace
 
 std::string pkey_fault(const PortTables& tables, const PortTableLimits& limits) {
@@ -50,11 +59,9 @@ std::string pkey_fault(const PortTables& tables, const PortTableLimits& limits) 
 
 std::string lane_fault(const PortTables& tables, const PortTableLimits& limits) {
   if ((tables.sl_to_vl || tables.arbitration) && limits.data_vls <= 1) return "the port has one data VL";
-  if (tables.sl_to_vl) {
-    for (const std::uint8_t vl : *tables.sl_to_vl) {
-      if (vl >= limits.data_vls && vl != kDropVl) {
-        return "SL to VL names VL " + std::to_string(vl) + ", the port has " + std::to_string(limits.data_vls);
-      }
+  for (const std::uint8_t vl : lanes_named(tables)) {
+    if (vl >= limits.data_vls && vl != kDropVl) {
+      return "SL to VL names VL " + std::to_string(vl) + ", the port has " + std::to_string(limits.data_vls);
     }
   }
   if (!tables.arbitration) return {};
@@ -72,10 +79,8 @@ std::string lane_fault(const PortTables& tables, const PortTableLimits& limits) 
   bool any = false;
   for (unsigned vl = 0; vl < limits.data_vls; ++vl) any = any || served(vl);
   if (!any) return "arbitration without any weight sends nothing";
-  if (tables.sl_to_vl) {
-    for (const std::uint8_t vl : *tables.sl_to_vl) {
-      if (vl != kDropVl && !served(vl)) return "VL " + std::to_string(vl) + " is used and has no weight in arbitration";
-    }
+  for (const std::uint8_t vl : lanes_named(tables)) {
+    if (vl != kDropVl && !served(vl)) return "VL " + std::to_string(vl) + " is used and has no weight in arbitration";
   }
   return {};
 }

@@ -22,8 +22,9 @@ bool is_planned(const InfinibandPlanInput& input, SwitchId sw) {
   return !input.subnet || input.view.topology().subnet(sw) == input.subnet;
 }
 
-// The routing lane of every routing level for packets that leave by an arc. Errors: it depends on the ingress arc too.
-Result<std::vector<unsigned>> lanes_out(const PlaneLanes& lanes, std::uint8_t out_class, unsigned levels) {
+// The routing lane of every routing level for packets that entered by an arc of one class and leave by one of another.
+std::vector<unsigned> lanes_out(const PlaneLanes& lanes, std::uint8_t in_class, std::uint8_t out_class,
+                                unsigned levels) {
   std::vector<unsigned> out;
   for (unsigned level = 0; level < levels; ++level) {
     if (lanes.arc_class.empty()) {
@@ -31,20 +32,24 @@ Result<std::vector<unsigned>> lanes_out(const PlaneLanes& lanes, std::uint8_t ou
       continue;
     }
     const unsigned at = std::min<unsigned>(level, lanes.levels - 1U);
-    const auto lane_from = [&](std::size_t in) {
-      return lanes.lane_table[(in * lanes.classes + out_class) * lanes.levels + at];
-    };
-    for (std::size_t in = 1; in < lanes.classes; ++in) {
-      if (lane_from(in) != lane_from(0)) {
-        return fail(ErrorKind::impossible, "qos.lanesDependOnInput",
-                    "the lanes of the routing depend on the ingress port of a switch, which these port tables cannot "
-                    "express",
-                    {}, "let OpenSM's own engine for this topology set the SL-to-VL tables");
-      }
-    }
-    out.push_back(lane_from(0));
+    out.push_back(lanes.lane_table[(std::size_t{in_class} * lanes.classes + out_class) * lanes.levels + at]);
   }
   return out;
+}
+
+// Of the arc that leaves a switch by a port, and of the one that enters by it; 0: the port leads to no switch.
+struct ArcClasses {
+  std::uint8_t out = 0, in = 0;
+};
+ArcClasses arc_classes(const InfinibandPlanInput& input, PlaneId plane, PortId port) {
+  const Topology& t = input.view.topology();
+  const PlaneLanes& lanes = input.lanes->planes[plane.index()];
+  if (!t.peer(port) || lanes.arc_class.empty()) return {};
+  const auto arc = input.scope->arc_of(t.link(port)).arc;
+  if (arc == Plane::kNone) return {};
+  const auto reverse = input.scope->plane(plane).arcs[arc].reverse;
+  const bool leaves = t.a(t.link(port)) == port;
+  return {lanes.arc_class[leaves ? arc : reverse], lanes.arc_class[leaves ? reverse : arc]};
 }
 
 constexpr std::uint32_t kUsablePermille = 950;  // as in CapacityRules: the rest is headroom
@@ -93,6 +98,33 @@ class PortPlanner {
       if (is_kept) map[level] = plan_.lane(lowest_class(*input_.classes), lanes[0]);
     }
     return map;
+  }
+  // The maps of a port to leave by; of a switch also those from single ports, where the lanes of routes depend on the port
+  // that a packet came by.
+  struct Exit {
+    PortId port;
+    std::uint8_t arc_class = 0;
+  };
+  Result<void> add_maps(PortTables& tables, SwitchId sw, PlaneId plane, Exit out) const {
+    const Topology& t = input_.view.topology();
+    const PlaneLanes& lanes = input_.lanes->planes[plane.index()];
+    const DirectedLink link = directed_link(t, out.port);
+    tables.sl_to_vl = level_map(link, lanes_out(lanes, 0, out.arc_class, plan_.routing_levels));
+    if (!sw || lanes.arc_class.empty()) return {};
+    for (const PortId in : t.ports(sw)) {
+      const std::uint8_t in_class = arc_classes(input_, plane, in).in;
+      const LaneMap map = level_map(link, lanes_out(lanes, in_class, out.arc_class, plan_.routing_levels));
+      if (map == *tables.sl_to_vl) continue;
+      if (input_.uniform) {
+        return fail(ErrorKind::impossible, "qos.lanesDependOnInput",
+                    "the lanes of the routing depend on the ingress port of a switch, which OpenSM's settings cannot "
+                    "express",
+                    t.port_text(out.port), "let OpenSM's own engine for this topology set the SL-to-VL tables");
+      }
+      tables.from_ports.push_back({static_cast<std::uint8_t>(t.number(in)), map});
+    }
+    std::ranges::sort(tables.from_ports, {}, &MapFromPort::in);
+    return {};
   }
   // What may leave a switch by a link, by input port. Where packets of owners pass, lanes are closed to others as well: else those
   // would get from there onto links where the owners have their lanes.
@@ -367,7 +399,7 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
     plan.open_levels = open_levels(plan, *input.classes);
     passing = passing_levels(plan, *input.users);
   }
-  const auto add = [&](PortId port, const PlaneLanes& lanes, std::uint8_t out_class, Guid device,
+  const auto add = [&](PortId port, PlaneId plane, std::uint8_t out_class, Guid device,
                        const IngressFilter& ingress) -> Result<void> {
     if (!t.peer(port) || t.kind(t.link(port)) != LinkKind::infiniband) return {};
     PortTables tables{.port = {device, static_cast<std::uint8_t>(t.number(port))}};
@@ -376,10 +408,8 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
       arbitration.error().location = t.port_text(port);
       return std::unexpected(arbitration.error());
     }
-    const auto out = lanes_out(lanes, out_class, plan.routing_levels);
-    if (!out) return std::unexpected(out.error());
-    tables.sl_to_vl = planner.level_map(directed_link(t, port), *out);
     const SwitchId sw = t.is_switch_port(port) ? t.switch_of(port) : SwitchId();
+    if (auto done = planner.add_maps(tables, sw, plane, {port, out_class}); !done) return done;
     tables.ingress = sw ? planner.closed_to_others(ingress, sw, directed_link(t, port)) : ingress;
     tables.arbitration = std::move(*arbitration);
     if (const auto at = keys->find(port); at != keys->end()) tables.pkeys = at->second;
@@ -389,31 +419,24 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
   for (const SwitchId sw : t.switches()) {
     if (!is_planned(input, sw)) continue;
     const PlaneId plane = input.scope->plane_of(sw);
-    const PlaneLanes& lanes = input.lanes->planes[plane.index()];
     const IngressFilter ingress = input.users ? ingress_filter(t, sw, passing, plan.open_levels) : IngressFilter();
     for (const PortId port : t.ports(sw)) {
-      std::uint8_t out_class = 0;
-      if (t.peer(port) && !lanes.arc_class.empty()) {
-        const auto arc = input.scope->arc_of(t.link(port)).arc;
-        if (arc != Plane::kNone) {
-          const auto& plane_arcs = input.scope->plane(plane).arcs;
-          out_class = lanes.arc_class[t.a(t.link(port)) == port ? arc : plane_arcs[arc].reverse];
-        }
-      }
-      if (const auto done = add(port, lanes, out_class, t.guid(sw), ingress); !done) {
+      const std::uint8_t out_class = arc_classes(input, plane, port).out;
+      if (const auto done = add(port, plane, out_class, t.guid(sw), ingress); !done) {
         return std::unexpected(done.error());
       }
     }
   }
   for (const PortId port : t.hca_ports()) {
     if (!t.peer(port) || !t.is_switch_port(t.peer(port)) || !is_planned(input, t.switch_of(t.peer(port)))) continue;
-    const PlaneLanes& lanes = input.lanes->planes[input.scope->plane_of(t.switch_of(t.peer(port))).index()];
-    if (const auto done = add(port, lanes, 0, t.guid(t.hca_of(port)), {}); !done) {
+    const PlaneId plane = input.scope->plane_of(t.switch_of(t.peer(port)));
+    if (const auto done = add(port, plane, 0, t.guid(t.hca_of(port)), {}); !done) {
       return std::unexpected(done.error());
     }
   }
   plan.uniform = std::ranges::all_of(plan.ports, [&](const PortTables& one) {
-    return one.arbitration == plan.ports[0].arbitration && one.sl_to_vl == plan.ports[0].sl_to_vl;
+    return one.arbitration == plan.ports[0].arbitration && one.sl_to_vl == plan.ports[0].sl_to_vl &&
+           one.from_ports.empty();
   });
   if (planner.share_permille() != 0 && planner.share_permille() < kUsablePermille) {
     plan.not_as_asked.push_back("packets are sent whole: with " + std::to_string(input.arbitration.entries) +

@@ -118,7 +118,7 @@ unsigned owned_lanes(std::size_t classes, RoutingLanes routing, unsigned data_la
 std::vector<LaneDemand> lane_demands(const QosClasses& classes, unsigned routing_lanes,
                                      std::span<const std::uint32_t> min_permille);
 
-// Errors: impossible, code "qos.lanesDoNotSuffice", "qos.levelsDoNotSuffice", "qos.lanesDependOnInput",
+// Errors: impossible, code "qos.lanesDoNotSuffice", "qos.levelsDoNotSuffice", "qos.lanesDependOnInput" (one table for all),
 // "qos.tableTooSmall"; invalid for partitions that share a key.
 Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input);
 // The partition keys alone, which need no lanes. Errors: invalid for partitions that share a key.

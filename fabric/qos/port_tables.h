@@ -2,6 +2,7 @@
 // of them and drivers write and read them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -33,11 +34,21 @@ struct VlArbitration {
   friend bool operator==(const VlArbitration&, const VlArbitration&) = default;
 };
 
+using LaneMap = std::array<std::uint8_t, 16>;  // VL by SL; kDropLane drops
+
+// What packets that came in by a port of the switch have instead of its other map.
+struct MapFromPort {
+  std::uint8_t in = 0;
+  LaneMap map{};
+  friend bool operator==(const MapFromPort&, const MapFromPort&) = default;
+};
+
 // Tables that are absent stay unchanged.
 struct PortTables {
   PortRef port;
-  std::optional<std::array<std::uint8_t, 16>> sl_to_vl;  // VL by SL; 15 drops. Of a switch: for every input port,
-  IngressFilter ingress;                                 // except what the filter drops
+  std::optional<LaneMap> sl_to_vl;      // of a switch: for every input port, except those of from_ports,
+  IngressFilter ingress;                // and except what the filter drops
+  std::vector<MapFromPort> from_ports;  // ascending; where the lanes of routes depend on the port a packet came by
   // Of a switch, for writing: the input ports whose maps may differ from these; none: all may.
   std::optional<std::vector<std::uint8_t>> changed_in_ports;
   std::optional<VlArbitration> arbitration;
@@ -46,8 +57,9 @@ struct PortTables {
   bool may_remove_default_pkey = false;
 
   // The map for packets that came in by a port.
-  [[nodiscard]] std::array<std::uint8_t, 16> sl_to_vl_from(unsigned in_port) const {
-    std::array<std::uint8_t, 16> map = *sl_to_vl;
+  [[nodiscard]] LaneMap sl_to_vl_from(unsigned in_port) const {
+    const auto other = std::ranges::lower_bound(from_ports, in_port, {}, &MapFromPort::in);
+    LaneMap map = other != from_ports.end() && other->in == in_port ? other->map : *sl_to_vl;
     for (unsigned level = 0; level < map.size(); ++level) {
       if (!ingress.passes(in_port, level)) map[level] = kDropLane;
     }

@@ -68,6 +68,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabri
                      .window_us = static_cast<std::int64_t>(config.damping_window_seconds) * kUsPerSecond,
                      .hold_us = static_cast<std::int64_t>(config.damping_hold_seconds) * kUsPerSecond,
                      .share_percent = static_cast<unsigned>(config.damping_percent)};
+  options.several_lanes = config.several_lanes;
   options.use_swapped_cables = config.use_swapped_cables;
   options.rebalance = config.rebalance;
   options.rebalance_after = std::chrono::seconds(config.rebalance_seconds);

@@ -135,19 +135,21 @@ void SimulatedDriver::write_tables(const PortTables& wanted, PortTablesReport& r
   if (wanted.pkeys) write(TableKind::pkeys, *present.pkeys, *wanted.pkeys);
   if (wanted.sl_to_vl) {
     struct Maps {
-      std::array<std::uint8_t, 16> map;
+      LaneMap map;
       IngressFilter ingress;
+      std::vector<MapFromPort> from_ports;
       bool operator==(const Maps&) const = default;
     };
-    Maps has{*present.sl_to_vl, present.ingress};
-    Maps wants{*wanted.sl_to_vl, wanted.ingress};
+    Maps has{*present.sl_to_vl, present.ingress, present.from_ports};
+    Maps wants{*wanted.sl_to_vl, wanted.ingress, wanted.from_ports};
     if (wanted.changed_in_ports) wants.ingress = changed(has.ingress, wanted.ingress, *wanted.changed_in_ports);
-    if (wanted.changed_in_ports && has.map != wants.map) {
+    if (wanted.changed_in_ports && (has.map != wants.map || has.from_ports != wants.from_ports)) {
       note_outcome(outcome, TableKind::slToVl, TableOutcome::mismatch, "other input ports have another map");
     } else {
       write(TableKind::slToVl, has, wants);
       present.sl_to_vl = has.map;
       present.ingress = has.ingress;
+      present.from_ports = has.from_ports;
     }
   }
   if (!wanted.arbitration) return;

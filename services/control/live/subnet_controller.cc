@@ -50,10 +50,26 @@ SubnetController::Followed::Followed(const SubnetContext& context, const Cluster
   routes.before_writing([this, &watch](const ClusterState& now) {
     return qos.open_for(now, routes_for_qos(), [&watch](Guid device) { return watch.silent().contains(device); });
   });
+  routes.ready_lanes_by([this, &watch](const ClusterState& now, const RoutingInput& input, const Routing& routing,
+                                       std::int64_t for_us) {
+    const QosKeeper::Routes of{.input = input,
+                               .routing = routing,
+                               .version = routes.wanted().version(),
+                               .view = routes.wanted().view(),
+                               .are_applied = false};
+    return qos.ready_lanes(now, of, [&watch](Guid device) { return watch.silent().contains(device); }, for_us);
+  });
 }
 
 QosKeeper::Routes SubnetController::Followed::routes_for_qos() const {
   const WantedRoutes& wanted = routes.wanted();
+  if (const auto several = routes.waiting_for_lanes()) {
+    return {.input = several->input,
+            .routing = several->routing,
+            .version = UINT64_MAX,
+            .view = wanted.view(),
+            .are_applied = false};
+  }
   return {.input = wanted.base()->input,
           .routing = wanted.routing(),
           .version = wanted.version(),
@@ -111,6 +127,7 @@ Result<void> SubnetController::round(const ClusterState& state, std::chrono::mil
   // 5. What can wait: audits, reading back, classes and partitions, counters.
   if (auto done = use_idle_time(state); !done) return done;
   if (auto done = keep_qos(state); !done) return done;
+  if (auto done = followed_->routes.keep_lanes(state); !done) return done;
   constexpr std::int64_t kShowPhaseUs = 200'000;
   if (context_.now() - phase_shown_us_ >= kShowPhaseUs) {
     phase_shown_us_ = context_.now();

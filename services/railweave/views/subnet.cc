@@ -57,6 +57,13 @@ void add_live(Sheet& sheet, const Json& live) {
     }
     if (text_of(qos, "problem") != "-") sheet.add("Class problem", {text_of(qos, "problem"), Tone::warning});
   }
+  if (const Json& lanes = field(live, "lanes"); lanes.is_object() && count_of(lanes, "needed") > 1) {
+    const bool all = count_of(lanes, "used") >= count_of(lanes, "needed");
+    sheet.add("Lanes", {text_of(lanes, "used") + " of " + text_of(lanes, "needed") +
+                            (all ? ": packets need the service level of their path (railweave routes path)"
+                                 : ": routes go up and then down; " + text_of(lanes, "problem")),
+                        all ? Tone::plain : Tone::warning});
+  }
   if (const Json& keys = field(live, "managementKeys"); keys.is_object()) {
     const bool all = count_of(keys, "held") == count_of(keys, "ports");
     sheet.add("Keys", {"held by " + text_of(keys, "held") + " of " + text_of(keys, "ports") + " ports (" +

@@ -77,6 +77,11 @@ Out keys_json(const std::optional<control::KeysStatus>& keys) {
           {"seenAt", time_or_null(keys->seen_us)}};
 }
 
+Out lanes_json(const std::optional<control::LanesStatus>& lanes) {
+  if (!lanes) return nullptr;
+  return {{"used", lanes->used}, {"needed", lanes->needed}, {"problem", lanes->problem}};
+}
+
 Out walk_json(const control::Walk& walk) {
   if (walk.at_us == 0) return nullptr;
   return {{"at", time_text(walk.at_us)},
@@ -148,6 +153,7 @@ Out live_json(const SubnetStatus& status) {
           {"changes", status.discovery.changes == nullptr ? 0 : status.discovery.changes->items.size()},
           {"repairs", repairs_json(status)},
           {"repairsTotal", status.repairs_total},
+          {"lanes", lanes_json(status.lanes)},
           {"qos", qos_json(status.qos)},
           {"managementKeys", keys_json(status.discovery.keys)}};
 }

@@ -150,6 +150,7 @@ PortPolicy port_policy(std::span<const PortTables> ports) {
   for (const PortTables& one : ports) {
     unsigned& count = in_ports[one.port.device];
     count = std::max(count, static_cast<unsigned>(one.ingress.ports()));
+    if (!one.from_ports.empty()) count = std::max(count, one.from_ports.back().in + 1U);
   }
   // What all output ports of a switch let in is said once; where one of them lets in less, that is a crossing.
   for (const PortTables& one : ports) {

@@ -17,7 +17,7 @@
 
 namespace railweave::fabric::opensm {
 
-using LaneMap = std::array<std::uint8_t, 16>;  // VL by service level, 0 to 14; 15: packets are dropped
+using fabric::LaneMap;
 
 // What leaves by a port, of a switch: whatever port it came in by, except as below.
 struct PortLanes {

@@ -87,7 +87,7 @@ void PortKeeper::want(std::vector<PortTables> ports) {
       stage = old->next;
       if (old->wanted.pkeys != entry.wanted.pkeys) stage = std::min(stage, Stage::pkeys);
       if (old->wanted.arbitration != entry.wanted.arbitration) stage = std::min(stage, Stage::arbitration);
-      if (old->wanted.sl_to_vl != entry.wanted.sl_to_vl) {
+      if (old->wanted.sl_to_vl != entry.wanted.sl_to_vl || old->wanted.from_ports != entry.wanted.from_ports) {
         stage = Stage::sl_to_vl;
       } else if (old->wanted.ingress != entry.wanted.ingress) {
         stage = Stage::sl_to_vl;
@@ -197,6 +197,7 @@ Result<void> PortKeeper::write_some(FabricDriver& driver, const Clock& now_us,
     if (stage == Stage::sl_to_vl) {
       one.sl_to_vl = wanted.sl_to_vl;
       one.ingress = wanted.ingress;
+      one.from_ports = wanted.from_ports;
       one.changed_in_ports = entries_[index].changed_in_ports;
     }
     if (stage == Stage::arbitration) one.arbitration = wanted.arbitration;
@@ -308,6 +309,18 @@ PortKeeper::Failure PortKeeper::failure() const {
     }
   }
   return failure;
+}
+
+PortKeeper::LaneTables PortKeeper::lane_tables(const std::function<bool(PortRef)>& is_asked) const {
+  LaneTables tables;
+  for (const Entry& entry : entries_) {
+    if (entry.next > Stage::arbitration || !is_asked(entry.wanted.port)) continue;
+    ++tables.due;
+    if (entry.failure.empty() || tables.refused_by) continue;
+    tables.refused_by = entry.wanted.port;
+    tables.reason = entry.failure;
+  }
+  return tables;
 }
 
 std::vector<PendingPort> PortKeeper::pending() const {

@@ -57,6 +57,14 @@ class PortKeeper {
   [[nodiscard]] std::vector<Change> changes() const;
   [[nodiscard]] std::size_t changed_ports() const { return changed_; }
 
+  // Of ports that are asked for: how many do not have their maps and arbitration yet, and the first that does not take them.
+  struct LaneTables {
+    std::size_t due = 0;
+    std::optional<fabric::PortRef> refused_by{};
+    std::string reason{};
+  };
+  [[nodiscard]] LaneTables lane_tables(const std::function<bool(fabric::PortRef)>& is_asked) const;  // O(ports)
+
   [[nodiscard]] std::size_t ports() const { return entries_.size(); }
   [[nodiscard]] std::size_t written_ports() const { return written_; }
   // The first port that could not be written, why, and the number of such ports. Of those that another program writes,

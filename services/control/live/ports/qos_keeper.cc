@@ -1,5 +1,6 @@
 #include "services/control/live/ports/qos_keeper.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,40 @@ Result<void> QosKeeper::open_for(const ClusterState& state, const Routes& routes
   }
   show();
   return {};
+}
+
+Result<LanesOnPorts> QosKeeper::ready_lanes(const ClusterState& state, const Routes& routes,
+                                            const std::function<bool(Guid)>& is_silent, std::int64_t for_us) {
+  if (!qos_.has_lanes_of(routes.routing.lanes)) {
+    qos_.reread_limits();
+    plan_again(state, routes);
+  }
+  if (!qos_.has_lanes_of(routes.routing.lanes)) {
+    return LanesOnPorts{false, qos_.error() ? qos_.error()->text() : "ports have other tables"};
+  }
+  // Packets that wait for others are between switches: what leaves and reaches adapters waits for no circle.
+  std::set<PortRef> between;
+  for (const SubnetLinks::Cable& cable : links_.cables()) {
+    if (!links_.topology()->joins_switches(cable.link)) continue;
+    for (const auto& [device, port] : {std::pair(cable.a, cable.a_port), std::pair(cable.b, cable.b_port)}) {
+      if (!context_.driver().is_present(device) || is_silent(device)) continue;
+      if (context_.driver().read_link(device, port).up) between.insert({device, static_cast<std::uint8_t>(port)});
+    }
+  }
+  PortKeeper& ports = qos_.ports();
+  const std::int64_t start = context_.now();
+  if (for_us > 0) ports.try_again(start);
+  while (true) {
+    const auto tables = ports.lane_tables([&](PortRef port) { return between.contains(port); });
+    if (tables.due == 0) return LanesOnPorts{.are_held = true};
+    if (!ports.is_due(context_.now()) || context_.now() - start >= for_us) {
+      return LanesOnPorts{false, tables.refused_by ? name_of(*tables.refused_by) + ": " + tables.reason : ""};
+    }
+    const auto done = ports.write_some(context_.driver(), [this] { return context_.now(); }, is_silent);
+    if (done) continue;
+    if (auto stopped = context_.not_written(done.error()); !stopped) return std::unexpected(stopped.error());
+    return LanesOnPorts{false, done.error().text()};
+  }
 }
 
 SubnetQos::Basis QosKeeper::basis_of(const ClusterState& state, const Routes& routes,
@@ -120,7 +155,7 @@ void QosKeeper::report_limits(const ClusterState& state) const {
 
 Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
   PortKeeper& ports = qos_.ports();
-  if (!qos_.is_asked() || !is_due()) return {};
+  if (!qos_.keeps_ports() || !is_due()) return {};
   const auto done = ports.write_some(context_.driver(), [this] { return context_.now(); }, is_silent);
   if (!done) {
     if (auto stopped = context_.not_written(done.error()); !stopped) return stopped;
@@ -145,7 +180,7 @@ Result<void> QosKeeper::write_some(const std::function<bool(Guid)>& is_silent) {
 }
 
 Result<void> QosKeeper::look_some(const std::function<bool(Guid)>& is_silent) {
-  if (!qos_.is_asked() || is_due()) return {};
+  if (!qos_.keeps_ports() || is_due()) return {};
   const auto has_news = qos_.ports().look_some(
       context_.driver(), [this] { return context_.now(); }, context_.options.look_every.count() * 1000, is_silent);
   if (!has_news) return std::unexpected(has_news.error());

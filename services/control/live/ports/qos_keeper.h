@@ -12,6 +12,7 @@
 #include "fabric/drivers/opensm/protocol/port_lanes.h"
 #include "services/control/live/connection/subnet_inbox.h"
 #include "services/control/live/links/subnet_context.h"
+#include "services/control/live/ports/lanes_on_ports.h"
 #include "services/control/live/ports/subnet_qos.h"
 
 namespace railweave::control {
@@ -35,6 +36,10 @@ class QosKeeper {
   // Before switches get these routes: no packet of a running job's lane is dropped on them, as far as ports can be written in
   // a fraction of a second. Error: the connection failed.
   Result<void> open_for(const ClusterState& state, const Routes& routes, const std::function<bool(Guid)>& is_silent);
+  // Whether ports have the tables for the lanes of these routes, and writes them for at most so long. Error: the connection
+  // failed.
+  Result<LanesOnPorts> ready_lanes(const ClusterState& state, const Routes& routes,
+                                   const std::function<bool(Guid)>& is_silent, std::int64_t for_us);
   // Writes for a few milliseconds; silent devices are written later. Error: the connection failed.
   Result<void> write_some(const std::function<bool(Guid)>& is_silent);
 

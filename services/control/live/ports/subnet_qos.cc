@@ -11,6 +11,17 @@ using namespace fabric;  // NOLINT: this file is about its types
 
 namespace {
 
+// The same maps, whatever levels paths have.
+bool same_maps(const PlaneLanes& a, const PlaneLanes& b) {
+  return a.lanes == b.lanes && a.levels == b.levels && a.classes == b.classes && a.arc_class == b.arc_class &&
+         a.lane_table == b.lane_table;
+}
+
+// Where packets belong to no class but that of unmarked ones. Which of its lanes they are on is the routing's choice.
+QosClasses unmarked_alone(unsigned lanes) {
+  return {QosClass{.name = "unmarked", .share_permille = 1000 / std::max(1U, lanes)}};
+}
+
 bool asks_isolation(const ClusterState& state) {
   return std::ranges::any_of(
       *state.contracts, [](const auto& one) { return one.second.terms.isolation != scheduler::Isolation::planned; });
@@ -93,10 +104,53 @@ LanePassages SubnetQos::passages_on(const Basis& basis) {
   return passages;
 }
 
+bool SubnetQos::has_lanes_of(const Lanes& lanes) const {
+  return has_routes_lanes_ && std::ranges::equal(lanes_of_routes_.planes, lanes.planes, same_maps);
+}
+
+void SubnetQos::note_lanes(const Lanes& lanes) {
+  if (std::ranges::equal(lanes_of_routes_.planes, lanes.planes, same_maps)) return;
+  ++lanes_version_;
+  lanes_of_routes_.planes.clear();
+  for (const PlaneLanes& plane : lanes.planes) {
+    lanes_of_routes_.planes.push_back({.lanes = plane.lanes,
+                                       .levels = plane.levels,
+                                       .path_level = {},
+                                       .classes = plane.classes,
+                                       .arc_class = plane.arc_class,
+                                       .lane_table = plane.lane_table});
+  }
+}
+
+// One class, that of unmarked packets: routes need their lanes whether or not classes exist or fit beside them.
+bool SubnetQos::plan_routes_alone(const Basis& basis) {
+  InfinibandPlanInput input = input_of(basis);
+  const auto needed = routing_lanes(input.view, *input.scope, *input.lanes, input.subnet);
+  if (needed.lanes <= 1 || basis.is_opensm) return false;
+  const QosClasses alone = unmarked_alone(needed.lanes);
+  input.classes = &alone;
+  input.ledger = nullptr;
+  input.owned_lanes = false;
+  input.users.reset();
+  auto made = plan_infiniband(input);
+  if (!made) {
+    error_ = made.error();
+    return false;
+  }
+  if (!asked_) {
+    for (PortTables& port : made->ports) port.pkeys.reset();
+  }
+  has_routes_lanes_ = true;
+  lanes_.clear();
+  ports_.want(std::move(made->ports));
+  return true;
+}
+
 bool SubnetQos::plan(const Basis& basis) {
   const ClusterState& state = basis.state;
   asked_ = asked_ || !state.contracts->empty() || state.qos_version != 0;
-  if (!asked_) return false;
+  if (!asked_ && (basis.is_opensm || basis.routing.lanes.used() <= 1)) return false;
+  note_lanes(basis.routing.lanes);
   const bool by_port = is_by_port(basis);
   if (from_ && from_->by_port != by_port) limits_.reset();
   if (!limits_) limits_ = limits_of(basis);
@@ -104,8 +158,9 @@ bool SubnetQos::plan(const Basis& basis) {
             .partitions = partitions_of(state, basis.links.subnet(), limits_->managers),
             .limits = *limits_,
             // On one lane any routes go with any tables.
-            .routing_version = basis.routing.lanes.used() > 1 ? basis.routing_version : 0,
+            .routing_version = basis.is_opensm && basis.routing.lanes.used() > 1 ? basis.routing_version : 0,
             .reserved_version = basis.reserved.version,
+            .lanes_version = basis.routing.lanes.used() > 1 ? lanes_version_ : 0,
             .has_reserved = basis.reserved.ledger != nullptr,
             .is_opensm = basis.is_opensm,
             .by_port = by_port,
@@ -128,15 +183,24 @@ bool SubnetQos::plan(const Basis& basis) {
   }
   if (from_ && *from_ == from) return false;
   from_ = std::move(from);
+  has_routes_lanes_ = false;
+  if (!asked_) {
+    error_.reset();
+    plan_routes_alone(basis);
+    return true;
+  }
   auto made = plan_infiniband(input_of(basis));
   if (!made) {
     const bool is_news = !error_ || error_->text() != made.error().text();
+    const bool are_routed = plan_routes_alone(basis);
     error_ = made.error();
+    if (are_routed) return is_news;
     // Lanes and weights stay as they are: half a plan guarantees nothing. Keys need no lanes, and jobs need their keys.
     if (auto keys = plan_partitions(input_of(basis))) ports_.want(std::move(*keys));
     return is_news;
   }
   error_.reset();
+  has_routes_lanes_ = !basis.is_opensm && basis.routing.lanes.used() > 1;
   plan_ = std::move(*made);
   ledger_ = basis.reserved.ledger != nullptr ? *basis.reserved.ledger : Ledger();
   list_lanes(ledger_);
@@ -187,7 +251,7 @@ void SubnetQos::open_for(const Basis& basis) {
 }
 
 std::optional<PortLimits> SubnetQos::limits() const {
-  if (!limits_ || limits_->data_lanes == 0) return std::nullopt;
+  if (!asked_ || !limits_ || limits_->data_lanes == 0) return std::nullopt;
   return PortLimits{limits_->data_lanes, limits_->arbitration.entries, limits_->arbitration.mtu_bytes, opensm_writes()};
 }
 

@@ -1,5 +1,6 @@
-// The plan of one subnet's classes of traffic and partitions, made from the state. Nothing is planned before classes or
-// a contract exist: until then ports keep the tables they have. Used by one thread.
+// The plan of one subnet's classes of traffic and partitions, and of the lanes of its routes in direct mode, made from the
+// state. Nothing is planned before classes or a contract exist or routes need several lanes: until then ports keep the
+// tables they have. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,10 @@ class SubnetQos {
   [[nodiscard]] bool opensm_writes() const { return from_ && from_->is_opensm && from_->by_port && !error_; }
   // Classes or contracts exist, or did.
   [[nodiscard]] bool is_asked() const { return asked_; }
+  // There is something that ports are to have.
+  [[nodiscard]] bool keeps_ports() const { return asked_ || has_routes_lanes_; }
+  // The plan has these lanes of routes, whatever levels their paths have.
+  [[nodiscard]] bool has_lanes_of(const fabric::Lanes& lanes) const;
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }  // why there is no plan
   [[nodiscard]] const fabric::InfinibandPlan& made() const { return plan_; }
   // Jobs whose lanes of their own are in the plan.
@@ -75,6 +80,7 @@ class SubnetQos {
     SubnetPartitions partitions;
     Limits limits;
     std::uint64_t routing_version = 0, reserved_version = 0;
+    std::uint64_t lanes_version = 0;  // of the maps of routes to lanes
     bool has_reserved = false, is_opensm = false, by_port = false, owned_lanes = false;
     std::optional<std::vector<fabric::IngressUser>> users{};  // none: nothing is filtered
     std::map<std::uint8_t, JobId> other_senders{};
@@ -86,9 +92,14 @@ class SubnetQos {
   [[nodiscard]] static Limits limits_of(const Basis& basis);
   [[nodiscard]] fabric::InfinibandPlanInput input_of(const Basis& basis) const;
   [[nodiscard]] fabric::LanePassages passages_on(const Basis& basis);
+  void note_lanes(const fabric::Lanes& lanes);
+  bool plan_routes_alone(const Basis& basis);
   void list_lanes(const fabric::Ledger& ledger);
 
   bool asked_ = false;
+  bool has_routes_lanes_ = false;       // the plan has lanes of routes
+  fabric::Lanes lanes_of_routes_;       // without levels of paths
+  std::uint64_t lanes_version_ = 0;
   std::optional<Limits> limits_;
   std::optional<From> from_;
   std::optional<Error> error_;

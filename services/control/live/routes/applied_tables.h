@@ -41,6 +41,8 @@ class AppliedTables {
   }
   // They are as wanted now, but for unknown().
   void set(const fabric::Routing& wanted) { routing_ = wanted; }
+  // What ports make of levels now, while they are_known().
+  void set_lanes(fabric::Lanes lanes) { routing_->lanes = std::move(lanes); }
 
  private:
   std::optional<fabric::Routing> routing_;

@@ -70,7 +70,7 @@ void SubnetRoutes::start_balance(const ClusterState& state) {
   if (wanted_.view_version() != state.view_version || have_work() || !wanted_.are_quiet(context_.now() - after_us)) {
     return;
   }
-  if (!state.guaranteed->empty() || !state.link_costs->by_link.empty() || lanes_missing_ != 0) return;
+  if (!state.guaranteed->empty() || !state.link_costs->by_link.empty() || lanes_.are_lacking()) return;
   steps_.compared_version = state.view_version;
   if (!wanted_.base()->choice.engine->incremental()) return;
   RoutingInput input = wanted_.base()->input;

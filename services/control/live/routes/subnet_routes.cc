@@ -7,7 +7,6 @@
 
 #include "services/control/live/routes/drain_progress.h"
 #include "services/control/live/routes/table_reading.h"
-#include "services/control/views/one_lane_routes.h"
 
 namespace railweave::control {
 namespace {
@@ -49,15 +48,7 @@ Result<void> SubnetRoutes::choose_base(const ClusterState& state) {
     return {};
   }
   wanted_.set_base(*routes, links_.switches());
-  lanes_missing_ = 0;
-  if (context_.mode() == SubnetMode::direct) {
-    // Paths have no service levels without a subnet administration. Rather one lane than no routes.
-    auto single = on_one_lane(*routes, wanted_.planes());
-    if (single && *single != *routes) {
-      lanes_missing_ = (*routes)->routing.lanes.used();
-      wanted_.set_base(std::move(*single), links_.switches());
-    }
-  }
+  choose_lanes();
   if (!context_.writes()) return {};
   return bring_up_ports();
 }
@@ -113,8 +104,7 @@ Result<void> SubnetRoutes::bring_to_wanted(const ClusterState& state, const Repa
 }
 
 std::optional<ClearedRoutes> SubnetRoutes::cleared() const {
-  // Packets need the service level of their path, which a subnet administration provides: in direct mode there is none.
-  return wanted_.cleared(context_.mode() == SubnetMode::direct ? 1 : kMaxDataLanes);
+  return wanted_.cleared(lanes_.are_lacking() ? 1 : kMaxDataLanes);
 }
 
 bool SubnetRoutes::have_work() const {
@@ -159,21 +149,15 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
   context_.alarms().set_subnet(
       "routes.levelsChanged", AlarmSeverity::warning,
       other_levels == routing.findings.end() || !writes ? "" : context_.name() + ": " + other_levels->message);
-  const unsigned lanes = context_.mode() == SubnetMode::direct ? wanted_.lanes_used() : 1;
+  const unsigned lanes = lanes_.are_lacking() ? wanted_.lanes_used() : 1;
   if (lanes > 1) {
-    status.problem = std::string(routing.engine) + " routes need " + std::to_string(lanes) +
-                     " lanes, and service levels from a subnet administration: use opensm mode";
+    status.problem = std::string(routing.engine) + " routes need " + std::to_string(lanes) + " lanes: " + lanes_.why;
   } else if (ports_.is_done() || !writes) {
     status.problem.clear();  // else it is why nothing may be written
   }
   context_.alarms().set_subnet("routes.needLanes", AlarmSeverity::critical,
                                lanes <= 1 ? "" : context_.name() + ": " + status.problem);
-  context_.alarms().set_subnet("routes.onOneLane", AlarmSeverity::warning,
-                               lanes_missing_ == 0 || !writes
-                                   ? ""
-                                   : context_.name() + ": routes of this shape need " + std::to_string(lanes_missing_) +
-                                         " lanes, and service levels from a subnet administration; those written go up "
-                                         "and then down, on one lane");
+  show_lanes();
 }
 
 // Railweave's own LIDs are the scope's, and what differs from them is an alarm.
@@ -262,6 +246,11 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
       return {};
     }
     return program_beside(state, cause, computed_us, *cleared);
+  }
+  if (wanted_.lanes_used() > 1) {
+    const auto ready = ready_lanes(state);
+    if (!ready) return std::unexpected(ready.error());
+    if (!*ready) return {};
   }
   // 3. What differs, in an order that is safe to write.
   const std::int64_t began = context_.now();

@@ -19,6 +19,7 @@
 #include "services/control/live/routes/applied_tables.h"
 #include "services/control/live/routes/fresh_balance.h"
 #include "services/control/live/routes/opensm_match.h"
+#include "services/control/live/routes/route_lanes.h"
 #include "services/control/live/routes/tables_in_force.h"
 #include "services/control/live/routes/truth_probe.h"
 #include "services/control/live/routes/wanted_routes.h"
@@ -80,6 +81,14 @@ class SubnetRoutes {
   // Called before switches get other tables than they hold, the wanted ones. Error: the connection failed.
   using BeforeWriting = std::function<Result<void>(const ClusterState&)>;
   void before_writing(BeforeWriting before) { before_writing_ = std::move(before); }
+  // Called before tables are written that need several lanes, in direct mode. Not set: ports are taken to have them.
+  void ready_lanes_by(RouteLanes::Ready ready) { lanes_.ready = std::move(ready); }
+  // Once ports have the tables for several lanes, routes that need them are written.
+  Result<void> keep_lanes(const ClusterState& state);
+  // Routes for which ports are to be made ready meanwhile; null: those wanted.
+  [[nodiscard]] FabricRoutesPtr waiting_for_lanes() const {
+    return lanes_.are_lacking() && context_.options.several_lanes ? lanes_.several : nullptr;
+  }
 
   void forget_applied();
   // The ends of a cable whose state changed are looked at again.
@@ -89,6 +98,10 @@ class SubnetRoutes {
 
  private:
   Result<void> choose_base(const ClusterState& state);
+  void choose_lanes();
+  bool use_one_lane(const std::string& why);
+  Result<bool> ready_lanes(const ClusterState& state);  // false: nothing is to be written now
+  void show_lanes();
   [[nodiscard]] fabric::FabricView view_of(const ClusterState& state) const;
   void show_wanted(WantedRoutes::Update update);
   [[nodiscard]] std::optional<ClearedRoutes> cleared() const;
@@ -143,7 +156,7 @@ class SubnetRoutes {
     std::int64_t last_us = 0;
   };
   Steps steps_;
-  unsigned lanes_missing_ = 0;  // that the engine's own routes need and a subnet in direct mode does not have; 0: none
+  RouteLanes lanes_;
   std::uint64_t opensm_rewrite_;
   TruthProbe probe_;
   TablesInForce in_force_;

@@ -304,9 +304,9 @@ KnownTables SubnetRoutes::known_tables(const ClusterState& state) {
       .routing = &applied_.routing(), .unread = unread, .lost_pairs = verdict_ ? verdict_->lost : std::uint64_t{0}};
   switch (context_.mode()) {
     case SubnetMode::direct:
-      known.are_wanted = lanes_missing_ == 0 && same_tables(known.routing->tables, wanted_.routing().tables);
-      if (lanes_missing_ != 0) {
-        known.reason = "they are on one lane, where Railweave would use " + std::to_string(lanes_missing_);
+      known.are_wanted = !lanes_.are_lacking() && same_tables(known.routing->tables, wanted_.routing().tables);
+      if (lanes_.are_lacking()) {
+        known.reason = "they are on one lane, where Railweave would use " + std::to_string(lanes_.needed);
       } else if (!known.are_wanted)
         known.reason = problem.empty() ? "they are not written yet" : problem;
       break;

@@ -100,6 +100,14 @@ struct QosStatus {
   friend bool operator==(const QosStatus&, const QosStatus&) = default;
 };
 
+// Lanes of routes in direct mode.
+struct LanesStatus {
+  unsigned used = 1;
+  unsigned needed = 1;      // by the engine's own routes; more than are used: routes go up and then down on one lane,
+  std::string problem{};    // and this is why
+  friend bool operator==(const LanesStatus&, const LanesStatus&) = default;
+};
+
 // The last walk over tables, ports and LIDs as the switches themselves gave them.
 struct Walk {
   std::int64_t at_us = 0;                   // unix; 0: none yet
@@ -194,6 +202,7 @@ struct SubnetStatus {
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
   std::optional<QosStatus> qos;  // none: there are no classes or contracts
+  std::optional<LanesStatus> lanes;  // none: another subnet manager routes, or there are no routes
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;
