@@ -87,6 +87,11 @@ def modes(session):
     put(200, None, "compute", {"mode": "observe"}, {"If-Match": direct.header("ETag")})
 
 
+def lanes(session):
+    live = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]
+    assert live["lanes"] == {"used": 1, "needed": 2, "problem": "the ports have 1"}, live["lanes"]
+
+
 def management_keys(session):
     def rotate(status, code, name="compute", body=None):
         return session.call("rotateSubnetKey", status, code, path={"id": name}, body={} if body is None else body)
@@ -571,4 +576,4 @@ def after_a_restart(session):
     assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
 
 
-CASES = [fill, subnets, modes, sync, management_keys, discovery, found_changes, exchanged_cables, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]
+CASES = [fill, subnets, lanes, modes, sync, management_keys, discovery, found_changes, exchanged_cables, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]

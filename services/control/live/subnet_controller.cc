@@ -50,15 +50,15 @@ SubnetController::Followed::Followed(const SubnetContext& context, const Cluster
   routes.before_writing([this, &watch](const ClusterState& now) {
     return qos.open_for(now, routes_for_qos(), [&watch](Guid device) { return watch.silent().contains(device); });
   });
-  routes.ready_lanes_by([this, &watch](const ClusterState& now, const RoutingInput& input, const Routing& routing,
-                                       std::int64_t for_us) {
-    const QosKeeper::Routes of{.input = input,
-                               .routing = routing,
-                               .version = routes.wanted().version(),
-                               .view = routes.wanted().view(),
-                               .are_applied = false};
-    return qos.ready_lanes(now, of, [&watch](Guid device) { return watch.silent().contains(device); }, for_us);
-  });
+  routes.ready_lanes_by(
+      [this, &watch](const ClusterState& now, const RoutingInput& input, const Routing& routing, std::int64_t for_us) {
+        const QosKeeper::Routes of{.input = input,
+                                   .routing = routing,
+                                   .version = routes.wanted().version(),
+                                   .view = routes.wanted().view(),
+                                   .are_applied = false};
+        return qos.ready_lanes(now, of, [&watch](Guid device) { return watch.silent().contains(device); }, for_us);
+      });
 }
 
 QosKeeper::Routes SubnetController::Followed::routes_for_qos() const {

@@ -150,7 +150,7 @@ Result<Response> get_job(const Call& call) {
   return with_etag(call, std::move(response), etag);
 }
 
-// What its packets are marked with; asks for routes only where the job has a class.
+// What its packets are marked with; asks for routes only where the job has a class, or is on InfiniBand.
 RankMarks rank_marks(const ControlPlane& plane, const control::ClusterStatePtr& state, const control::Job& job) {
   RankMarks marks;
   marks.pkey_index = pkey_indices(state, job);
@@ -163,13 +163,14 @@ RankMarks rank_marks(const ControlPlane& plane, const control::ClusterStatePtr& 
     marks.on_ethernet = marks.on_ethernet || kind == fabric::LinkKind::ethernet;
   }
   if (job.guarantee) marks.of_class = marks_of(plane, *state, *job.guarantee, job.placement.gpu_of_rank);
+  if (marks.on_infiniband) marks.path_levels = path_levels_of(plane, *state, job.placement.gpu_of_rank);
   return marks;
 }
 
 // Changes with whatever the environment of ranks depends on.
 std::uint64_t ranks_version(const control::ClusterState& state, const control::Job& job, const RankMarks& marks) {
   std::uint64_t version = std::max({job.version, state.accepted.version, state.qos_version});
-  if (marks.of_class) version = std::max(version, state.view_version);
+  if (marks.of_class || marks.path_levels != 0) version = std::max(version, state.view_version);
   if (const auto at = state.contracts->find(job.spec.tenant); at != state.contracts->end()) {
     version = std::max(version, at->second.version);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,7 +23,14 @@ struct RankMarks {
   std::function<std::uint16_t(fabric::HostId)> pkey_index;
   std::uint16_t pkey = 0;                           // that key, without the bit of full membership
   bool on_infiniband = false, on_ethernet = false;  // the job's adapters
+  // Levels that routes give to the paths between them, a bit each, to be added to the class's; 0: none, or not known.
+  std::uint16_t path_levels = 0;
 
+  // Libraries send all packets of a rank with one level.
+  [[nodiscard]] bool are_levels_several() const { return std::popcount(path_levels) > 1; }
+  [[nodiscard]] unsigned path_level() const {
+    return path_levels == 0 ? 0U : static_cast<unsigned>(std::countr_zero(path_levels));
+  }
   [[nodiscard]] std::uint16_t index_on(fabric::HostId host) const { return pkey_index ? pkey_index(host) : 0; }
 };
 

@@ -67,13 +67,25 @@ std::string hexadecimal(unsigned value) {
 
 Variables class_variables(const RankMarks& marks) {
   Variables variables;
-  if (!marks.of_class) return variables;
+  const bool has_levels = marks.path_levels > 1;  // level 0 is what unmarked packets have
+  if (!marks.of_class && !has_levels) return variables;
+  const unsigned first = marks.of_class ? marks.of_class->service_level : 0;
   for (const Library& one : kLibraries) {
-    add(variables, one.service_level, std::to_string(marks.of_class->service_level));
-    add(variables, one.traffic_class, std::to_string(marks.of_class->traffic_class));
+    if (!marks.are_levels_several()) add(variables, one.service_level, std::to_string(first + marks.path_level()));
+    if (marks.of_class) add(variables, one.traffic_class, std::to_string(marks.of_class->traffic_class));
   }
+  if (marks.are_levels_several()) variables.emplace_back("RAILWEAVE_PATH_LEVELS", levels_text(marks));
   add_names(variables, "RAILWEAVE_OUTSIDE_CLASS", outside_class(marks));
   return variables;
+}
+
+std::string levels_text(const RankMarks& marks) {
+  const unsigned first = marks.of_class ? marks.of_class->service_level : 0;
+  std::string text;
+  for (unsigned level = 0; level < 16; ++level) {
+    if ((marks.path_levels >> level & 1U) != 0) text += (text.empty() ? "" : ",") + std::to_string(first + level);
+  }
+  return text;
 }
 
 Variables partition_variables(const RankMarks& marks, fabric::HostId host) {
@@ -93,8 +105,8 @@ std::vector<std::string_view> outside_class(const RankMarks& marks) {
   if (!marks.of_class) return names;
   for (const Library& one : kLibraries) {
     // Switches choose by the service level on InfiniBand, and by the DSCP on Ethernet.
-    const bool unmarked =
-        (marks.on_infiniband && one.service_level[0].empty()) || (marks.on_ethernet && one.traffic_class[0].empty());
+    const bool has_no_level = one.service_level[0].empty() || marks.are_levels_several();
+    const bool unmarked = (marks.on_infiniband && has_no_level) || (marks.on_ethernet && one.traffic_class[0].empty());
     if (unmarked) names.push_back(one.name);
   }
   return names;

@@ -15,8 +15,11 @@ namespace railweave::api {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// Alike for all ranks. Empty for a job without a class: what its users and its hosts have set stays.
+// Alike for all ranks: of the class, and of the level of the job's paths, where routes give them one. Where its paths have
+// several levels no library can be told, as each sends all packets of a rank with one; RAILWEAVE_PATH_LEVELS has them then.
+// Empty for a job without either: what its users and its hosts have set stays.
 Variables class_variables(const RankMarks& marks);
+std::string levels_text(const RankMarks& marks);  // "0,2": of its packets, by path
 
 // Of the ranks on a host; empty where they are in the default partition.
 Variables partition_variables(const RankMarks& marks, fabric::HostId host);

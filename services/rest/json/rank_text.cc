@@ -48,6 +48,12 @@ std::string names_text(const std::vector<std::string_view>& names) {
 // Which libraries' packets are not the job's for the network.
 std::string outside_remarks(const std::vector<RankNode>& nodes, const RankMarks& marks) {
   std::string text;
+  if (marks.are_levels_several()) {
+    text +=
+        "# paths between its ports have service levels " + levels_text(marks) +
+        " (railweave routes path), and each library sends all packets of a rank with one: on a level that is not its "
+        "path's a packet may be part of a deadlock\n";
+  }
   if (const auto names = outside_class(marks); !names.empty()) {
     text += "# outside the job's class, as they read no variable for it: " + names_text(names) + "\n";
   }

@@ -142,7 +142,7 @@ Out live_json(const SubnetStatus& status) {
             {"blocksDiffering", status.blocks_differing},
             {"wantedDigest", digest_or_null(status.wanted_digest)},
             {"appliedDigest", digest_or_null(status.applied_digest)},
-            {"readBackAt", time_or_null(status.read_back_us)}}},
+            {"readBackAt", time_or_null(status.tables_seen.read_back_us)}}},
           {"walk", walk_json(status.discovery.walk)},
           {"isolated", devices_json(status.isolated)},
           {"isolatedCount", status.isolated.size()},
@@ -311,7 +311,7 @@ std::string write_sync(const control::ClusterState& state, const std::vector<con
                     {"blocksWanted", status->blocks_wanted},
                     {"blocksDiffering", status->blocks_differing},
                     {"isolated", status->isolated.size()},
-                    {"readBackAt", time_or_null(status->read_back_us)},
+                    {"readBackAt", time_or_null(status->tables_seen.read_back_us)},
                     {"problem", status->problem}});
   }
   const bool synced = std::ranges::all_of(subnets, [](const auto& status) { return is_synced(*status); });

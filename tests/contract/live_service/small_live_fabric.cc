@@ -39,7 +39,8 @@ void route(const fabric::TopologyPtr& topology, SubnetStatus& status) {
   status.applied = std::make_shared<const fabric::Routing>(std::move(*applied));
   status.blocks_wanted = 3;
   status.blocks_differing = 2;
-  status.read_back_us = kSomeTimeUs + 5;
+  status.lanes = control::LanesStatus{.used = 1, .needed = 2, .problem = "the ports have 1"};
+  status.tables_seen.read_back_us = kSomeTimeUs + 5;
 }
 
 std::optional<control::PortCounters> count(const Topology& topology, fabric::PortId port) {

@@ -201,33 +201,5 @@ TEST_F(NeverWrongTest, WhatWasNotSeenForLongIsNotCalledSynced) {
   EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
 }
 
-TEST_F(NeverWrongTest, RoutesThatNeedLanesGoUpAndDownOnOneInstead) {
-  start();
-  auto torus = fabric::generate("torus", {{"x", "4"}, {"y", "4"}, {"z", "4"}});
-  ASSERT_TRUE(torus) << torus.error().text();
-  topology_ = std::make_shared<const fabric::Topology>(std::move(*torus));
-  switches_ = std::make_shared<fabric::SimulatedDriver>(topology_);
-  must(accept(topology_));
-  must(SetSubnetMode{std::string(topology_->name(fabric::SubnetId(0))), SubnetMode::direct, "", {}});
-  subnet_ = topology_->name(fabric::SubnetId(0));
-  make_controller();
-  settle();
-  EXPECT_EQ(alarms("routes.needLanes"), 0U);
-  EXPECT_EQ(alarms("routes.onOneLane"), 1U);
-  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
-  const auto report = walk();  // on one lane
-  EXPECT_TRUE(report.verified());
-  EXPECT_EQ(report.unreachable_pairs, 0U);
-  for (int i = 0; i < 10; ++i) step(4'000);
-  const SubnetTables* tables = loop_->state()->tables(subnet_);
-  ASSERT_NE(tables, nullptr);
-  EXPECT_EQ(tables->source, TablesSource::seen) << "the service computes others, on two lanes";
-  cut(uplink(0));
-  step(1);
-  settle();
-  EXPECT_TRUE(walk().verified());
-  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
-}
-
 }  // namespace
 }  // namespace railweave::control

@@ -22,19 +22,19 @@ TEST_F(LiveTest, AllTablesAreReadBackSomeSwitchesAtATime) {
   table_reads_.clear();
   step(600'000);
   EXPECT_EQ(table_reads_, std::vector<std::size_t>{16});
-  const auto read_back_us = status()->read_back_us;
+  const auto read_back_us = status()->tables_seen.read_back_us;
   // A cut in the middle of it is repaired by the next step, and the reading goes on afterwards.
   const auto writes = switches_->writes().size();
   cut(uplink(0));
   step(1);
   EXPECT_GT(switches_->writes().size(), writes);
   EXPECT_EQ(table_reads_.size(), 1U) << "not before it is quiet again";
-  EXPECT_EQ(status()->read_back_us, read_back_us);
+  EXPECT_EQ(status()->tables_seen.read_back_us, read_back_us);
   for (int i = 0; i < 6; ++i) step(400);
   ASSERT_GE(table_reads_.size(), 3U);
   EXPECT_LE(std::ranges::max(table_reads_), 16U);
   EXPECT_GE(std::accumulate(table_reads_.begin(), table_reads_.end(), std::size_t{0}), 40U);
-  EXPECT_GT(status()->read_back_us, read_back_us);
+  EXPECT_GT(status()->tables_seen.read_back_us, read_back_us);
   EXPECT_EQ(status()->phase, SubnetPhase::synced);
 }
 

@@ -88,7 +88,8 @@ TEST(IngressFilter, DropsWhatNoJobAtTheHostMaySendAndNothingElse) {
         const bool is_switch = peer && t.is_switch_port(peer);
         for (unsigned level = 0; level < 16; ++level) {
           const bool enters = is_switch || site.may_enter(*filtered, peer, level);
-          ASSERT_EQ(map[level], enters ? (*open.sl_to_vl)[level] : kDropLane)
+          const auto open_map = open.sl_to_vl_from(static_cast<unsigned>(t.number(in)));
+          ASSERT_EQ(map[level], enters ? open_map[level] : kDropLane)
               << t.port_text(in) << " level " << level << " users " << site.users.size();
           (is_switch ? between : enters ? passed : dropped) += 1;
         }

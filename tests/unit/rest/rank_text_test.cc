@@ -12,6 +12,7 @@
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/rank_map.h"
 #include "services/control/events/apply.h"
+#include "services/rest/json/library_variables.h"
 #include "services/rest/json/rank_nodes.h"
 
 namespace railweave::api::rank_text_test {
@@ -195,6 +196,31 @@ TEST(RankText, NcclHasOneListOfAdaptersForAllRanksOfANode) {
       EXPECT_EQ(named, expected[node]);
     }
   }
+}
+
+TEST(RankText, LibrariesAreToldTheLevelOfTheJobsPathsWhereTheyHaveOne) {
+  RankMarks marks;
+  marks.on_infiniband = true;
+  const auto value = [&](const std::string& name) {
+    for (const auto& [of, text] : class_variables(marks)) {
+      if (of == name) return text;
+    }
+    return std::string("-");
+  };
+  EXPECT_EQ(value("NCCL_IB_SL"), "-") << "routes give no levels";
+  marks.path_levels = 1;
+  EXPECT_EQ(value("NCCL_IB_SL"), "-") << "level 0, as packets have that nothing marks";
+  marks.path_levels = 1U << 2U;
+  EXPECT_EQ(value("NCCL_IB_SL"), "2");
+  EXPECT_EQ(value("UCX_IB_SL"), "2");
+  EXPECT_EQ(value("NCCL_IB_TC"), "-") << "no class";
+  marks.of_class = ClassMarks{.service_level = 4, .traffic_class = 104};
+  EXPECT_EQ(value("NCCL_IB_SL"), "6") << "of the class, for that level of the routes";
+  marks.path_levels = 0b101;
+  EXPECT_EQ(value("NCCL_IB_SL"), "-") << "no one level is right for all of its packets";
+  EXPECT_EQ(value("RAILWEAVE_PATH_LEVELS"), "4,6");
+  EXPECT_EQ(value("NCCL_IB_TC"), "104");
+  EXPECT_NE(value("RAILWEAVE_OUTSIDE_CLASS").find("nccl"), std::string::npos);
 }
 
 // Names and forms of values as each library's own documentation has them.

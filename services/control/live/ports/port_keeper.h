@@ -57,7 +57,7 @@ class PortKeeper {
   [[nodiscard]] std::vector<Change> changes() const;
   [[nodiscard]] std::size_t changed_ports() const { return changed_; }
 
-  // Of ports that are asked for: how many do not have their maps and arbitration yet, and the first that does not take them.
+  // The number of ports asked for that do not have their maps and arbitration yet, and the first that does not take them.
   struct LaneTables {
     std::size_t due = 0;
     std::optional<fabric::PortRef> refused_by{};

@@ -97,8 +97,8 @@ class SubnetQos {
   void list_lanes(const fabric::Ledger& ledger);
 
   bool asked_ = false;
-  bool has_routes_lanes_ = false;       // the plan has lanes of routes
-  fabric::Lanes lanes_of_routes_;       // without levels of paths
+  bool has_routes_lanes_ = false;  // the plan has lanes of routes
+  fabric::Lanes lanes_of_routes_;  // without levels of paths
   std::uint64_t lanes_version_ = 0;
   std::optional<Limits> limits_;
   std::optional<From> from_;

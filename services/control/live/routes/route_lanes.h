@@ -12,16 +12,16 @@
 namespace railweave::control {
 
 struct RouteLanes {
-  FabricRoutesPtr several;     // the engine's own; null: they need one lane
-  unsigned needed = 1;         // lanes of those
-  bool are_used = false;       // those are the routes wanted; else others on one lane
-  std::string why;             // they are not used
-  std::int64_t since_us = 0;   // routes on them are to be written, and wait for ports; 0: none wait
-  std::int64_t next_us = 0;    // when ports are asked for again
+  FabricRoutesPtr several;    // the engine's own; null: they need one lane
+  unsigned needed = 1;        // lanes of those
+  bool are_used = false;      // those are the routes wanted; else others on one lane
+  std::string why;            // they are not used
+  std::int64_t since_us = 0;  // routes on them are to be written, and wait for ports; 0: none wait
+  std::int64_t next_us = 0;   // when ports are asked for again
 
   [[nodiscard]] bool are_lacking() const { return several != nullptr && !are_used; }
 
-  // Writes ports for the lanes of these routes, for at most so many microseconds. Error: the connection failed.
+  // Writes ports for the lanes of these routes, for at most that many microseconds. Error: the connection failed.
   using Ready = std::function<Result<LanesOnPorts>(const ClusterState&, const fabric::RoutingInput&,
                                                    const fabric::Routing&, std::int64_t for_us)>;
   Ready ready;

@@ -13,7 +13,7 @@ using namespace fabric;  // NOLINT: this file is about its types
 
 // The longest that a step may take, in which no failure is repaired; and that tables which carry something wait for ports.
 constexpr std::int64_t kStepUs = 2'000'000, kPatienceUs = 30'000'000;
-constexpr std::int64_t kAskEveryUs = 100'000, kAskRefusedEveryUs = 5'000'000;
+constexpr std::int64_t kLookEveryUs = 1'000'000, kAskEveryUs = 100'000, kAskRefusedEveryUs = 5'000'000;
 
 // Who sends does not know levels of routes that were never there.
 Lanes without_levels(Lanes lanes) {
@@ -52,7 +52,6 @@ bool SubnetRoutes::use_one_lane(const std::string& why) {
 }
 
 Result<bool> SubnetRoutes::ready_lanes(const ClusterState& state) {
-  if (same_tables(applied_.routing().tables, wanted_.routing().tables)) return true;  // ports are written when it is quiet
   if (!lanes_.ready) return true;
   const auto held = lanes_.ready(state, wanted_.base()->input, wanted_.routing(), kStepUs);
   if (!held) return std::unexpected(held.error());
@@ -65,8 +64,10 @@ Result<bool> SubnetRoutes::ready_lanes(const ClusterState& state) {
   const std::int64_t now = context_.now();
   if (lanes_.since_us == 0) lanes_.since_us = now;
   lanes_.next_us = now + kAskEveryUs;
+  const bool are_written = same_tables(applied_.routing().tables, wanted_.routing().tables);
   const bool carry_nothing = control::carry_nothing(applied_.routing().tables, links_.switches());
-  if (held->refusal.empty() && !carry_nothing && now - lanes_.since_us < kPatienceUs) return false;
+  const bool is_patient = are_written || (!carry_nothing && now - lanes_.since_us < kPatienceUs);
+  if (held->refusal.empty() && is_patient) return false;
   const std::string why = held->refusal.empty() ? "ports are still being given the tables for them" : held->refusal;
   context_.log().warn("routes on {} lanes wait: {}", lanes_.needed, why);
   if (!held->refusal.empty()) lanes_.next_us = now + kAskRefusedEveryUs;
@@ -83,7 +84,13 @@ Result<void> SubnetRoutes::keep_lanes(const ClusterState& state) {
   const std::int64_t now = context_.now();
   lanes_.next_us = now + kAskEveryUs;
   if (lanes_.are_used) {
-    if (lanes_.since_us == 0) return {};
+    if (!cleared() || wanted_.lanes_used() <= 1) return {};
+    if (lanes_.since_us == 0) {  // a switch that did not answer may be back with other maps, and tables as wanted
+      const auto held = lanes_.ready(state, wanted_.base()->input, wanted_.routing(), 0);
+      if (!held) return std::unexpected(held.error());
+      lanes_.next_us = now + kLookEveryUs;
+      if (held->are_held) return {};
+    }
     return program(state, {.text = "ports have the lanes of routes", .start_us = now}, 0);
   }
   const auto held = lanes_.ready(state, lanes_.several->input, lanes_.several->routing, 0);
@@ -109,8 +116,8 @@ void SubnetRoutes::show_lanes() {
   const bool is_direct = context_.mode() == SubnetMode::direct && context_.writes();
   status.lanes.reset();
   if (is_direct && wanted_.exist()) {
-    status.lanes = LanesStatus{.used = wanted_.lanes_used(), .needed = std::max(lanes_.needed, wanted_.lanes_used()),
-                               .problem = lanes_.why};
+    status.lanes = LanesStatus{
+        .used = wanted_.lanes_used(), .needed = std::max(lanes_.needed, wanted_.lanes_used()), .problem = lanes_.why};
   }
   context_.alarms().set_subnet("routes.onOneLane", AlarmSeverity::warning,
                                !lanes_.are_lacking() || !context_.writes()

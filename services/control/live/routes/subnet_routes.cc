@@ -212,7 +212,7 @@ Result<void> SubnetRoutes::read_all() {
   applied_.start_over();
   if (auto read = read_back(links_.switches()); !read) return read;
   read_back_at_us_ = context_.now();
-  context_.status().read_back_us = context_.with.unix_us();
+  context_.status().tables_seen.read_back_us = context_.with.unix_us();
   return {};
 }
 
@@ -403,7 +403,7 @@ Result<void> SubnetRoutes::check_opensm(const ClusterState& state, const SubnetI
   }
   if (auto read = read_back(links_.switches()); !read) return read;
   read_back_at_us_ = context_.now();
-  context_.status().read_back_us = context_.with.unix_us();
+  context_.status().tables_seen.read_back_us = context_.with.unix_us();
   compare_with_opensm();
   for (const SwitchId sw : links_.switches()) probe_.touch(sw);
   report_drains(state);

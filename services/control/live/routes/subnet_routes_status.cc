@@ -168,7 +168,7 @@ void SubnetRoutes::audit() {
 
 void SubnetRoutes::show_read() {
   SubnetStatus& status = context_.status();
-  status.read_back_us = context_.with.unix_us();
+  status.tables_seen.read_back_us = context_.with.unix_us();
   const bool are_equal = same_tables(applied_.routing().tables, wanted_.routing().tables);
   const std::vector<SwitchId> waiting = unknown_present();
   status.blocks_differing = waiting.empty() ? 0 : block_count(wanted_.base()->scope(), waiting);
@@ -265,7 +265,7 @@ Result<bool> SubnetRoutes::look_some(const ClusterState& state) {
 
 // When each switch's tables were last seen.
 void SubnetRoutes::show_ages() {
-  TablesSeen seen;
+  TablesSeen seen{.read_back_us = context_.status().tables_seen.read_back_us};
   std::vector<std::int64_t> by_switch(links_.topology()->switches().size(), 0);
   const std::int64_t unix_offset_us = context_.with.unix_us() - context_.now();
   for (const SwitchId sw : links_.switches()) {

@@ -103,8 +103,8 @@ struct QosStatus {
 // Lanes of routes in direct mode.
 struct LanesStatus {
   unsigned used = 1;
-  unsigned needed = 1;      // by the engine's own routes; more than are used: routes go up and then down on one lane,
-  std::string problem{};    // and this is why
+  unsigned needed = 1;    // by the engine's own routes; more than are used: routes go up and then down on one lane,
+  std::string problem{};  // and this is why
   friend bool operator==(const LanesStatus&, const LanesStatus&) = default;
 };
 
@@ -117,6 +117,7 @@ struct Walk {
 
 // When switches were last asked for their tables. Unix; 0: never.
 struct TablesSeen {
+  std::int64_t read_back_us = 0;                                    // all of them at once
   std::int64_t oldest_us = 0, newest_us = 0;                        // of the switches that are there
   std::shared_ptr<const std::vector<std::int64_t>> by_switch = {};  // by SwitchId of the accepted topology; null: none
 };
@@ -196,12 +197,11 @@ struct SubnetStatus {
   std::optional<std::uint64_t> wanted_digest;
   std::optional<std::uint64_t> applied_digest;  // equal to the wanted one when synced
   std::shared_ptr<const fabric::Routing> wanted, applied;
-  std::int64_t read_back_us = 0;  // unix: when tables were last read
   TablesSeen tables_seen;
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
-  std::optional<QosStatus> qos;  // none: there are no classes or contracts
+  std::optional<QosStatus> qos;      // none: there are no classes or contracts
   std::optional<LanesStatus> lanes;  // none: another subnet manager routes, or there are no routes
 
   static constexpr std::size_t kMaxDifferences = 1000;

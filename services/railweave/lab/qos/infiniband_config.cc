@@ -59,6 +59,7 @@ Json infiniband_config(const fabric::Topology& topology, const PlannedSubnet& su
     if (hca && topology.host(hca)) device = topology.name(topology.host(hca));
     Json one = {{"device", device}, {"guid", to_string(port.port.device)}, {"port", port.port.port}};
     if (port.sl_to_vl) one["slToVl"] = *port.sl_to_vl;
+    for (const auto& from : port.from_ports) one["slToVlFrom"][std::to_string(from.in)] = from.map;
     if (port.arbitration) one["vlArbLow"] = weights_text(*port.arbitration);
     if (port.pkeys) one["pkeys"] = *port.pkeys;
     document["ports"].push_back(std::move(one));
