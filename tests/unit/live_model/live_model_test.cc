@@ -245,7 +245,11 @@ class LiveModel {
       if (!wanted) return wanted.error().text();
     }
     const auto& scope = (*base)->scope();
-    const HeldLanes held(world_.subnet, world_.adapters(), [&](int from, int to) {
+    std::vector<int> adapters;  // what is not reached is as it was left
+    for (const int one : world_.adapters()) {
+      if (reached[static_cast<std::size_t>(one)]) adapters.push_back(one);
+    }
+    const HeldLanes held(world_.subnet, adapters, [&](int from, int to) {
       const auto id = scope.find(port_of(to, 1));
       return id ? fabric::trace_route(input.view, wanted->tables, wanted->lanes, port_of(from, 1), id).service_level
                 : 0U;
