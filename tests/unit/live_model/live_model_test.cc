@@ -59,7 +59,7 @@ class LiveModel {
     return options;
   }
   void connect() {
-    SubnetOptions live{.subnet = "model", .port = "memory"};
+    SubnetOptions live{.subnet = "model", .port = "memory", .several_lanes = true};
     live.audits = std::launch::deferred;
     live.damping.is_on = false;
     live.look_every = std::chrono::seconds(30);

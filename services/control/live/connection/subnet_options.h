@@ -36,7 +36,7 @@ struct SubnetOptions {
   bool rebalance = false;
   Milliseconds rebalance_after{10'000};
   // In direct mode routes may need several lanes, and senders the service level of each path; else routes are on one.
-  bool several_lanes = true;
+  bool several_lanes = false;
   bool has_key = false;  // the driver has a secret: in direct mode ports get management keys
   fabric::health::DampingOptions damping;
   Milliseconds coalesce{1};  // after a trap, to handle those that follow with it

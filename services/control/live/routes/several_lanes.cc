@@ -37,7 +37,8 @@ void SubnetRoutes::choose_lanes() {
   if (lanes_.needed == 1) return;
   lanes_.several = wanted_.base();
   lanes_.are_used = true;
-  if (!context_.options.several_lanes) use_one_lane("several_lanes is false, as senders are not given service levels");
+  if (!context_.options.several_lanes)
+    use_one_lane("several_lanes is false; set it where every sender uses the service level of its path");
 }
 
 // Where there are no such routes, those on several lanes stay wanted, and are not cleared.
