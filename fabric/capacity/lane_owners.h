@@ -12,7 +12,7 @@
 
 namespace railweave::fabric {
 
-inline constexpr unsigned kMostOwnedLanes = 15;
+inline constexpr unsigned kMaxOwnedLanes = 15;
 
 // The lanes that jobs have on any of these links, a bit each. O(entries).
 std::uint16_t lanes_met(const Ledger& ledger, const LoadVector& loads);

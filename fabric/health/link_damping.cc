@@ -9,7 +9,7 @@ namespace railweave::fabric::health {
 
 Result<void> check(const DampingOptions& options) {
   const auto wrong = [](const char* what) { return fail(ErrorKind::invalid, "health.damping", what); };
-  if (options.flaps < 1 || options.flaps > DampingOptions::kMostFlaps) return wrong("1 to 100 flaps are counted");
+  if (options.flaps < 1 || options.flaps > DampingOptions::kMaxFlaps) return wrong("1 to 100 flaps are counted");
   if (options.window_us <= 0 || options.hold_us <= 0 || options.start_us < 0) return wrong("times are above 0");
   if (options.share_percent > 100) return wrong("a share is at most 100 percent");
   return {};

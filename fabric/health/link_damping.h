@@ -26,7 +26,7 @@ struct DampingOptions {
   // is part of its start.
   std::int64_t start_us = 60'000'000;
 
-  static constexpr unsigned kMostFlaps = 100;
+  static constexpr unsigned kMaxFlaps = 100;
 };
 // "health.damping"
 Result<void> check(const DampingOptions& options);

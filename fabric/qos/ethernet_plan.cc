@@ -88,7 +88,7 @@ std::vector<std::size_t> lossless_on_ethernet(const QosClasses& classes) {
     if (classes[c].lossless && classes[c].dscp != kCongestionDscp && c != lowest) lossless.push_back(c);
   }
   std::ranges::stable_sort(lossless, std::ranges::greater{}, [&](std::size_t c) { return classes[c].share_permille; });
-  lossless.resize(std::min(lossless.size(), kMostLosslessClasses));
+  lossless.resize(std::min(lossless.size(), kMaxLosslessClasses));
   return lossless;
 }
 

@@ -28,9 +28,9 @@ namespace railweave::fabric {
 inline constexpr unsigned kTrafficClasses = 8;
 inline constexpr std::uint8_t kCongestionDscp = 48;  // of RoCE's congestion notifications
 
-inline constexpr std::size_t kMostLosslessClasses = 2;
+inline constexpr std::size_t kMaxLosslessClasses = 2;
 
-// The classes that switches pause, by descending shares: at most kMostLosslessClasses, never the one of notifications, whose
+// The classes that switches pause, by descending shares: at most kMaxLosslessClasses, never the one of notifications, whose
 // packets must not wait for what they are about, nor the lowest, which shares its memory with all that nothing marks.
 std::vector<std::size_t> lossless_on_ethernet(const QosClasses& classes);
 

@@ -309,7 +309,7 @@ std::uint32_t InfinibandPlan::promised_to_owner(const VlArbitration& table, unsi
 
 unsigned owned_lanes(std::size_t classes, RoutingLanes routing, unsigned data_lanes) {
   const unsigned all = std::min(data_lanes / routing.lanes, kMaxServiceLevels / routing.levels);
-  return all <= classes ? 0 : std::min(all - static_cast<unsigned>(classes), kMostOwnedLanes);
+  return all <= classes ? 0 : std::min(all - static_cast<unsigned>(classes), kMaxOwnedLanes);
 }
 
 RoutingLanes routing_lanes(const FabricView& view, const RoutingScope& scope, const Lanes& lanes, SubnetId subnet) {

@@ -45,7 +45,7 @@ std::vector<FullLink> PortPromises::full_links(const Topology& topology, const L
                                                std::size_t at_most) {
   std::vector<FullLink> full;
   const auto owned = owned_loads(ledger, wanted.loads);
-  const std::size_t slots = ledger.classes() + (owned.empty() && !wanted.lane ? 0 : kMostOwnedLanes);
+  const std::size_t slots = ledger.classes() + (owned.empty() && !wanted.lane ? 0 : kMaxOwnedLanes);
   const auto has_table = [&](LinkLoad load) {
     return ledger.capacity_mbps(load.link) > 0 && topology.kind(link_of(load.link)) == LinkKind::infiniband;
   };
@@ -105,7 +105,7 @@ FullLink PortPromises::with_limit(const Ledger& ledger, LinkLoad load, const Wan
 
 std::vector<std::uint32_t> reserved_permille(const Ledger& ledger, DirectedLink link,
                                              std::span<const OwnedLoad> owned) {
-  std::vector<std::uint32_t> permille(ledger.classes() + (owned.empty() ? 0 : kMostOwnedLanes), 0);
+  std::vector<std::uint32_t> permille(ledger.classes() + (owned.empty() ? 0 : kMaxOwnedLanes), 0);
   const std::int64_t capacity = ledger.capacity_mbps(link);
   if (capacity <= 0) return permille;
   for (std::size_t at = 0; at < ledger.classes(); ++at) {

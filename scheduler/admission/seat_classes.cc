@@ -75,7 +75,7 @@ SeatClasses seat_classes(std::span<const Seat> seats, const fabric::FabricView& 
       if (signs.is_spread(port)) result.compared = false;
     }
   }
-  result.compared = result.compared && entries <= kMostEntriesCompared;
+  result.compared = result.compared && entries <= kMaxEntriesCompared;
   if (!result.compared) entries = 0;
   std::map<std::vector<std::uint64_t>, std::uint32_t> groups;
   // By group, then by everything else that counts; with an index where nothing is compared.

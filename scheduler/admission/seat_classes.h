@@ -29,7 +29,7 @@ struct SeatClasses {
 };
 
 // What comparing may cost, in table entries.
-inline constexpr std::uint64_t kMostEntriesCompared = 500'000;
+inline constexpr std::uint64_t kMaxEntriesCompared = 500'000;
 
 SeatClasses seat_classes(std::span<const Seat> seats, const fabric::FabricView& view,
                          const fabric::ForwardingTables& tables, const fabric::Ledger& ledger);

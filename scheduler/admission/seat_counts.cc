@@ -9,7 +9,7 @@ namespace {
 
 using fabric::PortId;
 
-constexpr std::size_t kMostSums = 4'000'000;  // groups x seats
+constexpr std::size_t kMaxSums = 4'000'000;  // groups x seats
 
 // What a switch's links to other switches have left, out of it and into it; the smaller one.
 std::int64_t left_around(const SeatLoads& loads, fabric::SwitchId sw) {
@@ -59,7 +59,7 @@ SeatCounts::SeatCounts(std::span<const Seat> seats, const SeatClasses& classes, 
     }
   }
   needed_ = (loads.demand().units + seats.front().units - 1) / seats.front().units;
-  if (planes.size() != 1 || needed_ * classes.groups() > kMostSums) return;
+  if (planes.size() != 1 || needed_ * classes.groups() > kMaxSums) return;
   const std::size_t all_ports = needed_ * seats.front().ports.size();
   const std::int64_t each = loads.reserved_mbps(all_ports);
 

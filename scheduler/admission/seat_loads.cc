@@ -47,7 +47,7 @@ SeatExcess SeatLoads::excess(std::span<const fabric::PortId> ports, std::size_t 
   for (const auto port : ports) ports_.push_back({port, rate, rate});
   const fabric::HoseLoad load = loads_.load(ports_);
   SeatExcess excess{.cut_off = !load.complete()};
-  std::array<std::uint64_t, fabric::kMostOwnedLanes> taken{};
+  std::array<std::uint64_t, fabric::kMaxOwnedLanes> taken{};
   for (const auto& one : load.loads) {
     const std::int64_t needed = (one.mbps * demand_.reserved_permille + 999) / 1000;
     const std::int64_t left = spare_a_link ? left_with_a_link_spared(one.link) : left_mbps(one.link);

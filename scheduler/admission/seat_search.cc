@@ -9,7 +9,7 @@ namespace railweave::scheduler {
 namespace {
 
 constexpr std::uint64_t kShareOfStarts = 4;
-constexpr std::size_t kMostStarts = 24, kMostMoves = 64, kMostSteps = 200;
+constexpr std::size_t kMaxStarts = 24, kMaxMoves = 64, kMaxSteps = 200;
 constexpr std::uint64_t kWorkOfOne = 16;      // of looking at a set of seats, beside its ports
 constexpr std::uint64_t kEntriesForOne = 16;  // of tables compared, as much work as a port
 constexpr std::int64_t kCutOff = INT64_MAX / 4;
@@ -131,12 +131,12 @@ std::vector<SeatSearch::Counts> SeatSearch::starts() {
   };
   add(order);
   add({order.rbegin(), order.rend()});
-  for (std::size_t i = 1; i < order.size() && list.size() < kMostStarts / 2; ++i) {
+  for (std::size_t i = 1; i < order.size() && list.size() < kMaxStarts / 2; ++i) {
     std::vector<std::uint32_t> turned(order);
     std::rotate(turned.begin(), turned.begin() + static_cast<std::ptrdiff_t>(i), turned.end());
     add(turned);
   }
-  for (std::size_t i = 0; i < kMostStarts / 2; ++i) {
+  for (std::size_t i = 0; i < kMaxStarts / 2; ++i) {
     std::ranges::shuffle(order, random_);
     add(order);
   }
@@ -184,7 +184,7 @@ bool SeatSearch::improve(Counts counts, bool spare_a_link, const Offer& to) {
   const auto first = excess(counts, spare_a_link);
   if (!first) return false;
   std::int64_t cost = cost_of(*first, rate);
-  for (std::size_t step = 0; step < kMostSteps && cost > 0; ++step) {
+  for (std::size_t step = 0; step < kMaxSteps && cost > 0; ++step) {
     if (!improve_once(counts, cost, spare_a_link)) return false;
   }
   return cost == 0 && offer(counts, to);
@@ -198,8 +198,8 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> SeatSearch::moves_of(const 
     if (counts[c] < classes_.classes[c].seats.size()) free.push_back(c);
   }
   std::vector<std::pair<std::uint32_t, std::uint32_t>> moves;
-  if (used.size() * free.size() > kMostMoves * 16) {
-    for (std::size_t i = 0; i < kMostMoves; ++i) {
+  if (used.size() * free.size() > kMaxMoves * 16) {
+    for (std::size_t i = 0; i < kMaxMoves; ++i) {
       const auto out = used[random_() % used.size()], in = free[random_() % free.size()];
       if (in != out) moves.emplace_back(out, in);
     }
@@ -211,7 +211,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> SeatSearch::moves_of(const 
     }
   }
   std::ranges::shuffle(moves, random_);
-  if (moves.size() > kMostMoves) moves.resize(kMostMoves);
+  if (moves.size() > kMaxMoves) moves.resize(kMaxMoves);
   return moves;
 }
 
@@ -256,9 +256,9 @@ bool SeatSearch::complete(Counts& counts, std::size_t but) const {
 // --- every choice
 
 SeatSearch::End SeatSearch::enumerate(const Offer& to) {
-  constexpr std::size_t kMostUncompared = 64;  // seats
+  constexpr std::size_t kMaxUncompared = 64;  // seats
   const std::size_t classes = classes_.classes.size();
-  if (!classes_.compared && classes > kMostUncompared) return End::gave_up;
+  if (!classes_.compared && classes > kMaxUncompared) return End::gave_up;
   units_from_.assign(classes + 1, 0);
   for (std::size_t c = classes; c-- > 0;) {
     const auto& members = classes_.classes[c].seats;

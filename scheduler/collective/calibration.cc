@@ -15,8 +15,8 @@ constexpr double kLl128Efficiency = 120.0 / 128.0;  // 8 of every 128 bytes are 
 // Where NCCL builds no trees of switches that reduce: over several domains that span hosts, beyond two. Read off the
 // published tables of 1, 2 and 20 NVL72 racks, whose time without bytes grows with the ranks on 20 alone.
 bool is_flat_ring(bool nvls, double ranks, double domains) {
-  constexpr double kMostOfTrees = 2;
-  return nvls && domains > kMostOfTrees && ranks > kHostGpus * domains;
+  constexpr double kMaxOfTrees = 2;
+  return nvls && domains > kMaxOfTrees && ranks > kHostGpus * domains;
 }
 
 double latency_us(Protocol protocol, bool nvls, std::uint64_t members, std::uint64_t domains) {
@@ -79,7 +79,7 @@ double network_passes(bool nvls, double ranks, double domains) {
 
 double network_all_reduce_load(const CollectiveConstants& constants, bool nvls, double least_members, double ranks,
                                double domains) {
-  const double adapters = std::min<double>(least_members, kMostAdapters);
+  const double adapters = std::min<double>(least_members, kMaxAdapters);
   return network_passes(nvls, ranks, domains) / adapters / constants.network_efficiency;
 }
 

@@ -7,7 +7,7 @@
 //         direction
 //   T     the transfer time of the most loaded link, all stages at once: NCCL pipelines them. NVLink carries
 //         (1 + 1/m) S where the switches reduce, else 2(m-1)/m S; the adapters of a domain, of which one collective uses
-//         kMostAdapters at most, 2(n-1)/n S along flat rings and, along double binary trees, what a domain takes that is
+//         kMaxAdapters at most, 2(n-1)/n S along flat rings and, along double binary trees, what a domain takes that is
 //         an inner node of one tree and a leaf of the other: S for two domains, 1.5 S for three, 2 S for more
 //   fill  of Simple: a pipeline that fills with chunks that grow with S, fill_us (1 + log2 k) S / (S + fill_half_bytes)
 // Over more than two domains that span hosts (NVL72 racks) NCCL falls back to flat rings: L is then that of a ring, whose
@@ -59,7 +59,7 @@ double call_us(const CollectiveConstants& constants, bool nvls, std::uint64_t me
 
 // Adapters of one NVLink domain that the channels of one collective use: two NVL72 racks reach 417 GB/s of a gradient
 // with adapters of which each carries 45 (README of coreweave/nccl-tests, "2 Racks").
-inline constexpr std::uint32_t kMostAdapters = 9;
+inline constexpr std::uint32_t kMaxAdapters = 9;
 
 // GPUs of a host at most: a domain with more spans hosts.
 inline constexpr double kHostGpus = 8;

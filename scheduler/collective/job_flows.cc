@@ -105,7 +105,7 @@ std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fa
     const bool reduced = in_network && std::ranges::all_of(members, [&](std::uint32_t rank) {
                            return place(rank).reduces && place(rank).site == place(members.front()).site;
                          });
-    if (!reduced) rings = std::min<std::size_t>(rings, kMostAdapters);
+    if (!reduced) rings = std::min<std::size_t>(rings, kMaxAdapters);
     const auto m = static_cast<double>(rings);
     const double part = passes == 2 ? network_passes(nvls, n, k) : nvls ? (k - 1) / k : (n - 1) / n;
     for (std::size_t ring = 0; ring < rings; ++ring) {

@@ -111,7 +111,7 @@ std::uint32_t PlacementCostModel::add_ring(Members members, double bytes, double
                          return spot->reduces && spot->site == members.front()->site;
                        });
   in_network_ = in_network_ || reduced;
-  const std::uint32_t rings = reduced ? least : std::min(least, kMostAdapters);
+  const std::uint32_t rings = reduced ? least : std::min(least, kMaxAdapters);
   // A half of an all-reduce, a gather or a scatter, goes along rings of whole domains.
   const double half = generation_.nvls ? (over - 1) / over : (ranks - 1) / ranks;
   const double hop = reduced       ? bytes * in_network_reduction_load(c, least)

@@ -53,8 +53,8 @@ PlacementCost Placer::Impl::cost_alone(const Layout& layout) {
 
 // The GPUs of the best with the stages of a replica side by side, or the replicas of a stage, whichever it is not.
 void Placer::Impl::reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen) {
-  constexpr std::uint64_t kMostRanks = 256;  // of larger jobs a score costs as much as all else
-  if (rank_count(spec.parallelism) > kMostRanks) return;
+  constexpr std::uint64_t kMaxScoredRanks = 256;  // of larger jobs a score costs as much as all else
+  if (rank_count(spec.parallelism) > kMaxScoredRanks) return;
   Candidate other = chosen;
   if (!other_order(spec, other)) return;
   layouts_.lay_out(spec.parallelism, other, search_.best_fit(), *on_, trial_);

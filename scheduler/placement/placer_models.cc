@@ -143,9 +143,9 @@ bool Placer::Impl::has_path(const Placement& placement) const {
 // With the GPUs of one part of the network alone: where each rail is a network of its own, ranks on different nodes have
 // to be on one rail. Only tried where other choices have no path.
 std::optional<Placement> Placer::Impl::on_one_part(const JobSpec& spec, unsigned model) {
-  constexpr std::size_t kMostParts = 32;
+  constexpr std::size_t kMaxParts = 32;
   const NetworkParts& parts = scorer_.parts();
-  if (parts.all().size() < 2 || parts.all().size() > kMostParts) return std::nullopt;
+  if (parts.all().size() < 2 || parts.all().size() > kMaxParts) return std::nullopt;
   const auto& topology = fabric_->topology();
   std::vector<fabric::GpuId> elsewhere;
   for (const std::uint32_t part : parts.all()) {

@@ -28,8 +28,8 @@ bool ControlLoop::reopen_store() {
 
 // The store is tried again at once, then less and less often.
 void ControlLoop::trouble(const Error& error) {
-  constexpr std::int64_t kFirstUs = 20'000, kMostUs = 1'000'000;
-  retry_after_us_ = phase_ == Phase::store_failed ? std::min(2 * retry_after_us_, kMostUs) : kFirstUs;
+  constexpr std::int64_t kFirstUs = 20'000, kMaxUs = 1'000'000;
+  retry_after_us_ = phase_ == Phase::store_failed ? std::min(2 * retry_after_us_, kMaxUs) : kFirstUs;
   retry_at_us_ = options_.now_us() + retry_after_us_;
   const std::lock_guard lock(queue_mutex_);
   store_trouble_ = error.text();

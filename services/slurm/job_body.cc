@@ -9,7 +9,7 @@ namespace {
 
 using cli::Json;
 
-constexpr std::size_t kMostNames = 4096;  // of the contract
+constexpr std::size_t kMaxNames = 4096;  // of the contract
 constexpr std::string_view kWord = "railweave:";
 
 std::unexpected<Error> refuse(std::string why) { return fail(ErrorKind::invalid, "slurm.badJob", std::move(why)); }
@@ -120,7 +120,7 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
   }
   if (running != nullptr) {
     body["nodes"] = running->nodes;
-  } else if (choice.excluded.size() <= kMostNames) {
+  } else if (choice.excluded.size() <= kMaxNames) {
     if (!choice.excluded.empty()) body["excludeNodes"] = choice.excluded;
   } else {
     body["nodes"] = choice.allowed;

@@ -10,7 +10,7 @@
 namespace railweave::slurm {
 namespace {
 
-constexpr unsigned kMostGpus = 64;  // of a node
+constexpr unsigned kMaxGpus = 64;  // of a node
 
 std::string_view word_after(std::string_view line, std::string_view name) {
   const std::size_t at = line.find(name);
@@ -40,7 +40,7 @@ std::vector<unsigned> indices_of(std::string_view gres) {
       unsigned to = from;
       if (first.ec != std::errc()) return {};
       if (first.ptr != end && (*first.ptr != '-' || std::from_chars(first.ptr + 1, end, to).ptr != end)) return {};
-      if (to < from || to >= kMostGpus) return {};
+      if (to < from || to >= kMaxGpus) return {};
       for (unsigned i = from; i <= to; ++i) indices.push_back(i);
     }
   }

@@ -8,7 +8,7 @@ namespace {
 using cli::Target;
 using Kind = NodeChange::Kind;
 
-constexpr std::size_t kMostReasonText = 200;
+constexpr std::size_t kMaxReasonText = 200;
 
 bool out_of_use(std::string_view state) {
   for (const std::string_view word : {"down", "drain", "fail", "inval"}) {
@@ -38,7 +38,7 @@ std::string trouble_for_railweave(const NodeLook& node) {
 
 std::string cut(const std::string& text) {
   std::string plain;
-  for (const char c : text.substr(0, kMostReasonText)) plain += c < ' ' || c == '"' || c == 0x7F ? ' ' : c;
+  for (const char c : text.substr(0, kMaxReasonText)) plain += c < ' ' || c == '"' || c == 0x7F ? ' ' : c;
   return plain;
 }
 

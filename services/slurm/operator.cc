@@ -18,14 +18,14 @@ namespace {
 constexpr const char* kTurn =
     "waits for its turn";  // seen in the log; to tell each job would take as long as to place it
 const std::string kMustLeave = "must leave";
-constexpr std::size_t kMostSaid = 10'000;
-constexpr std::size_t kMostReason = 240;  // characters; squeue_format() reads 320
+constexpr std::size_t kMaxSaid = 10'000;
+constexpr std::size_t kMaxReasonCharacters = 240;  // characters; squeue_format() reads 320
 
 constexpr std::int64_t kBlocksEvery_s = 60;
-constexpr std::int64_t kRulesEvery_s = 10;  // partitions, reservations, names of nodes
-constexpr std::size_t kMostRanks = 60'000;  // characters; what a job's tasks are told
+constexpr std::int64_t kRulesEvery_s = 10;          // partitions, reservations, names of nodes
+constexpr std::size_t kMaxRankCharacters = 60'000;  // characters; what a job's tasks are told
 
-std::string mark_of(const std::string& words, std::size_t most = kMostReason) {
+std::string mark_of(const std::string& words, std::size_t most = kMaxReasonCharacters) {
   std::string mark(kMarkWord);
   for (const char c : words.substr(0, most)) {
     if (c == '"' || c == '\'') continue;
@@ -181,7 +181,7 @@ void Operator::repin(const Plan& plan, const Situation& situation, CycleReport& 
     // Unpinned first: a job that is not placed must not wait for nodes, and one that began just now keeps its placement.
     if (!update(*job, {pin_text(*job, {}), "StartTime=now+" + std::to_string(options_.grace_s)}, mark_of(words)))
       continue;
-    if (refused_.size() == kMostSaid) refused_.clear();
+    if (refused_.size() == kMaxSaid) refused_.clear();
     // What waits for itself would begin nowhere, and without a reason Slurm has not looked at it yet, as when it was away.
     const bool is_refused = !job->waits_for_itself() && job->reason != "None" && job->reason != "BeginTime";
     if (is_refused) refused_[job->key()] = sorted(job->pinned);
@@ -233,9 +233,10 @@ std::string Operator::pin_text(const SlurmJob& job, const std::vector<std::strin
 std::string Operator::placed_mark(const SlurmJob& job, const Placed& placed, const std::string& remark) {
   // Tasks that are told nothing have the order that Slurm gives them.
   if (step_of(job) == Step::observe) {
-    return mark_of(write_job_ranks({.placement = placed.id, .nodes = placed.nodes}, remark, kMostRanks), kMostRanks);
+    return mark_of(write_job_ranks({.placement = placed.id, .nodes = placed.nodes}, remark, kMaxRankCharacters),
+                   kMaxRankCharacters);
   }
-  return mark_of(write_job_ranks(placements_.ranks(placed), remark, kMostRanks), kMostRanks);
+  return mark_of(write_job_ranks(placements_.ranks(placed), remark, kMaxRankCharacters), kMaxRankCharacters);
 }
 
 bool Operator::is_overdue(const SlurmJob& job, std::int64_t now_s) const {
@@ -468,7 +469,7 @@ void Operator::say_away() {
 }
 
 void Operator::say_once(const std::string& line) {
-  if (said_.size() == kMostSaid) said_.clear();
+  if (said_.size() == kMaxSaid) said_.clear();
   if (said_.insert(line).second) say_(line);
 }
 

@@ -16,11 +16,11 @@ namespace {
 using cli::Json;
 using cli::Target;
 
-constexpr int kMostAttempts =
+constexpr int kMaxAttempts =
     16;  // placements of one job that were ended by others, or because it could not begin there
 
-constexpr std::size_t kMostOfBatch = 1000;        // of the contract
-constexpr std::size_t kMostBatchBytes = 500'000;  // of a batch, unless one job is larger
+constexpr std::size_t kMaxOfBatch = 1000;        // of the contract
+constexpr std::size_t kMaxBatchBytes = 500'000;  // of a batch, unless one job is larger
 
 std::vector<std::string> nodes_of(const Json& job) {
   std::vector<std::string> nodes;
@@ -88,17 +88,17 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, const Blocks* b
     else
       placed[i].reason = body.error().message;
   }
-  for (int attempt = 0; attempt < kMostAttempts && !open.empty(); ++attempt) {
+  for (int attempt = 0; attempt < kMaxAttempts && !open.empty(); ++attempt) {
     for (std::size_t from = 0, to = 0; from < open.size(); from = to) {
-      for (std::size_t bytes = 0;
-           to < open.size() && to - from < kMostOfBatch && (to == from || bytes < kMostBatchBytes); ++to)
+      for (std::size_t bytes = 0; to < open.size() && to - from < kMaxOfBatch && (to == from || bytes < kMaxBatchBytes);
+           ++to)
         bytes += cli::compact_json(open[to].body).size();
       submit(std::span(open).subspan(from, to - from), attempt, placed);
     }
     std::erase_if(open, [](const Open& one) { return one.done; });
   }
   for (const Open& one : open) {
-    placed[one.at].reason = "it was placed " + std::to_string(kMostAttempts) + " times and could not begin";
+    placed[one.at].reason = "it was placed " + std::to_string(kMaxAttempts) + " times and could not begin";
     placed[one.at].gave_up = true;
   }
   return placed;
@@ -152,11 +152,11 @@ Placements::WouldBe Placements::would_be(const Json& body, bool with_nodes) {
 }
 
 Advice Placements::advice(const SlurmJob& job, const NodeChoice& choice) {
-  constexpr std::uint64_t kMostNamedGpus = 2048;  // whose nodes are asked for by their ranks
+  constexpr std::uint64_t kMaxNamedGpus = 2048;  // whose nodes are asked for by their ranks
   constexpr double kSame = 0.99;
   auto body = job_body(owner_, job, nullptr, choice);
   if (!body) return {};
-  const WouldBe there = would_be(*body, job.gpus <= kMostNamedGpus);
+  const WouldBe there = would_be(*body, job.gpus <= kMaxNamedGpus);
   if (!there.placed) return {"Railweave would let it wait: " + there.reason};
   Json here_body = *body;
   here_body.erase("excludeNodes");

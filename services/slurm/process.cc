@@ -52,7 +52,7 @@ struct Pipe {
 Result<std::string> run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
                                 std::size_t most_bytes, const std::string& input) {
   const std::string& program = arguments.front();
-  RAILWEAVE_CHECK(input.size() <= kMostInput, "more than a pipe holds");
+  RAILWEAVE_CHECK(input.size() <= kMaxInput, "more than a pipe holds");
   Pipe in;
   Pipe out;
   Pipe errors;

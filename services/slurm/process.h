@@ -9,9 +9,9 @@
 
 namespace railweave::slurm {
 
-// What it printed on stdout. input: what it reads, at most kMostInput bytes. Errors: it could not be started, did not end in
+// What it printed on stdout. input: what it reads, at most kMaxInput bytes. Errors: it could not be started, did not end in
 // time (it is killed), printed more than `most_bytes`, or failed; then the message is what it printed on stderr.
-inline constexpr std::size_t kMostInput = 60'000;  // a pipe holds that
+inline constexpr std::size_t kMaxInput = 60'000;  // a pipe holds that
 Result<std::string> run_process(const std::vector<std::string>& arguments, std::chrono::milliseconds timeout,
                                 std::size_t most_bytes, const std::string& input = {});
 

@@ -7,7 +7,7 @@
 namespace railweave::slurm {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 29U;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 29U;
 
 // The value of a line of scontrol show config; "" without.
 std::string setting(std::string_view text, const std::string& name) {
@@ -22,7 +22,7 @@ std::string setting(std::string_view text, const std::string& name) {
 
 Result<std::string> SlurmCluster::run(const std::vector<std::string>& arguments, const std::string& input) {
   ++calls_;
-  return run_process(arguments, timeout_, kMostBytes, input);
+  return run_process(arguments, timeout_, kMaxBytes, input);
 }
 
 Result<SlurmSettings> SlurmCluster::settings() {
@@ -133,7 +133,7 @@ Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t
   std::string lines;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     lines += "update jobid=" + jobs[i] + " StartTime=now+" + std::to_string(seconds) + "\n";
-    if (lines.size() + 200 < kMostInput && i + 1 < jobs.size()) continue;
+    if (lines.size() + 200 < kMaxInput && i + 1 < jobs.size()) continue;
     if (const auto done = order({"scontrol"}, lines); !done) return done;
     lines.clear();
   }

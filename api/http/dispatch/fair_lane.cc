@@ -13,8 +13,8 @@ using std::chrono::milliseconds;
 // A light client has used no more than this, beside a twentieth of one thread's time.
 constexpr FairLane::Duration kLight = milliseconds(50);
 constexpr int kShareOfTime = 20;
-constexpr FairLane::Duration kMostRemembered = milliseconds(500);  // forgotten after ten seconds
-constexpr std::size_t kSweep = 256;                                // clients remembered before any are looked through
+constexpr FairLane::Duration kMaxRemembered = milliseconds(500);  // forgotten after ten seconds
+constexpr std::size_t kSweep = 256;                               // clients remembered before any are looked through
 
 // Less is sooner.
 template <class Client>
@@ -73,7 +73,7 @@ FairLane::Taken FairLane::serve(Clients::iterator next) {
 }
 
 void FairLane::note(const std::string& client, Duration used, TimePoint now) {
-  recent_.insert_or_assign(client, Recent{std::min(kMostRemembered, recent(client, now) + used), now});
+  recent_.insert_or_assign(client, Recent{std::min(kMaxRemembered, recent(client, now) + used), now});
   if (recent_.size() < std::max(kSweep, sweep_at_)) return;
   std::erase_if(recent_, [&](const auto& entry) { return recent(entry.first, now) == Duration{0}; });
   sweep_at_ = 2 * recent_.size();

@@ -10,7 +10,7 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::int64_t kMostMbps = 10'000'000;
+constexpr std::int64_t kMaxMbps = 10'000'000;
 
 using Fields = std::map<std::string, std::string>;
 using Rows = std::map<std::string, Fields>;
@@ -38,7 +38,7 @@ std::string field_of(const Rows& rows, const std::string& row, const std::string
 std::int64_t rate_of(const std::string& text) {
   std::int64_t rate = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
-  return error == std::errc() && end == text.data() + text.size() && rate > 0 && rate <= kMostMbps ? rate : 0;
+  return error == std::errc() && end == text.data() + text.size() && rate > 0 && rate <= kMaxMbps ? rate : 0;
 }
 
 EthernetCables::Role role_of(const std::string& type) {

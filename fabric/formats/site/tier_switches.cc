@@ -12,7 +12,7 @@ namespace railweave::fabric {
 namespace {
 
 constexpr std::string_view kTierSubnet = "tiers";
-constexpr std::uint64_t kMostGbps = 4'000'000;
+constexpr std::uint64_t kMaxGbps = 4'000'000;
 
 // A group is its path from the outermost tier, as names need not be one group's alone.
 using GroupPath = std::vector<std::string>;
@@ -29,7 +29,7 @@ struct Group {
 
 // At most what a link can have.
 LinkSpec assumed_link(std::uint64_t gbps) {
-  return ethernet_link(from_gbps(static_cast<std::int64_t>(std::min(gbps, kMostGbps))));
+  return ethernet_link(from_gbps(static_cast<std::int64_t>(std::min(gbps, kMaxGbps))));
 }
 
 std::string path_name(const GroupPath& path, const std::map<std::string, unsigned>& uses) {

@@ -10,7 +10,7 @@
 namespace railweave::fabric {
 namespace {
 
-constexpr std::size_t kMostFields = 64;
+constexpr std::size_t kMaxFields = 64;
 
 // Fields of the document, and of the first element of its list of that name ("items/kind").
 struct JsonShape {
@@ -22,7 +22,7 @@ struct JsonShape {
   [[nodiscard]] bool has(std::string_view field) const { return fields.contains(field); }
   void add(const std::string& field) {
     if (first.empty()) first = field;
-    if (fields.size() < kMostFields * kMostFields) fields.insert(field);
+    if (fields.size() < kMaxFields * kMaxFields) fields.insert(field);
   }
 };
 
@@ -49,7 +49,7 @@ class ShapeReader {
     if (json_.peek() != '{') return json_.skip_value();
     std::size_t count = 0;
     return json_.entries([&](std::string_view key) {
-      if (++count <= kMostFields) shape_.add(name + "." + std::string(key));
+      if (++count <= kMaxFields) shape_.add(name + "." + std::string(key));
       return json_.skip_value();
     });
   }

@@ -12,8 +12,8 @@ namespace railweave::fabric {
 namespace {
 
 // Attempts: as many as their work allows, which is about that of copying the turns.
-constexpr std::size_t kMostWork = 300'000;
-constexpr std::size_t kFewAttempts = 3, kMostAttempts = 600;
+constexpr std::size_t kMaxWork = 300'000;
+constexpr std::size_t kFewAttempts = 3, kMaxAttempts = 600;
 constexpr unsigned kWiden = 4;
 constexpr std::uint32_t kUnknown = UINT32_MAX, kLost = UINT32_MAX - 1;
 
@@ -84,7 +84,7 @@ class LevelKeeper::Repair {
   std::optional<PlaneTables> all() {
     std::vector<std::uint32_t> order = affected();
     std::size_t whole = 0;  // of the first ones no path stays as cabled
-    const std::size_t attempts = std::clamp(kMostWork / (1 + keeper_.turns_.size()), kFewAttempts, kMostAttempts);
+    const std::size_t attempts = std::clamp(kMaxWork / (1 + keeper_.turns_.size()), kFewAttempts, kMaxAttempts);
     for (unsigned attempt = 0; attempt < attempts; ++attempt) {
       PlaneTables tables = keeper_.tables_;
       const auto failed = route_all(order, whole, attempt, tables);

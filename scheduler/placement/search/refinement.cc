@@ -8,12 +8,12 @@ namespace {
 constexpr std::uint64_t kRanksScored = 16384;  // in all: what a refinement may cost
 // Of jobs with one kind of ring, whose even splits are among the candidates, and of others: scores, and copies of the best
 // that are tried in a row without one that is better.
-constexpr std::uint64_t kMostScores = 200;
-constexpr std::uint64_t kMostScoresOfMixed = 1000;
-constexpr unsigned kMostInVain = 4;
-constexpr unsigned kMostInVainOfMixed = 24;
-constexpr std::size_t kMostLeaves = 64;
-constexpr std::size_t kMostBlocks = 32;
+constexpr std::uint64_t kMaxScores = 200;
+constexpr std::uint64_t kMaxScoresOfMixed = 1000;
+constexpr unsigned kMaxInVain = 4;
+constexpr unsigned kMaxInVainOfMixed = 24;
+constexpr std::size_t kMaxLeaves = 64;
+constexpr std::size_t kMaxBlocks = 32;
 constexpr double kStep = 1e-6;  // an exchange must gain more than rounding
 
 }  // namespace
@@ -45,7 +45,7 @@ bool Refinement::uses_part_of_a_host(const PlacementTree& tree, std::span<const 
 bool Refinement::applies(const JobSpec& spec, std::uint32_t block, const PlacementTree& tree,
                          std::span<const fabric::GpuId> gpu_of_rank, const PlacementCost& cost) const {
   const std::uint64_t blocks = gpu_of_rank.size() / block;
-  if (blocks < 2 || blocks > kMostBlocks || gpu_of_rank.size() * 8 > kRanksScored) return false;
+  if (blocks < 2 || blocks > kMaxBlocks || gpu_of_rank.size() * 8 > kRanksScored) return false;
   const auto asked = [](const LevelRequest& request) { return request.required || request.preferred; };
   const bool tensor_in_domain =
       !spec.tensor.preferred && (!spec.tensor.required || *spec.tensor.required == fabric::LevelKind::nvlink_domain);
@@ -104,7 +104,7 @@ void Refinement::find_places(const Start& start, std::span<const fabric::GpuId> 
   std::size_t leaves = 0;
   std::vector<std::pair<std::uint32_t, LeafIndex>> fits;
   for (const auto& [from, to] : {std::pair(begin, end), std::pair(first, begin)}) {
-    for (LeafIndex leaf = from; leaf < to && leaves < kMostLeaves;) {
+    for (LeafIndex leaf = from; leaf < to && leaves < kMaxLeaves;) {
       const LeafIndex next = std::min(to, hierarchy.first_leaf(above, hierarchy.group_of_leaf(above, leaf) + 1));
       fits.clear();
       for (; leaf < next; ++leaf) {
@@ -364,7 +364,7 @@ bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std:
   const Parallelism& p = start.spec->parallelism;
   // Several kinds of rings pull apart, as do several domains of a host.
   const bool mixed = p.pipeline > 1 || p.context > 1 || p.expert > 1 || fabric_->hierarchy().host_level() != 0;
-  scores_left_ = std::min(mixed ? kMostScoresOfMixed : kMostScores, kRanksScored / gpu_of_rank.size());
+  scores_left_ = std::min(mixed ? kMaxScoresOfMixed : kMaxScores, kRanksScored / gpu_of_rank.size());
   draws_ = Draws(gpu_of_rank.size());
   find_places(start, gpu_of_rank);
   at_.clear();
@@ -379,7 +379,7 @@ bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std:
   if (size_ == 1) (void)order_by_rails(scorer);
   descend(start, scorer);
   if (scores_left_ > 0 && move_two(scorer)) descend(start, scorer);
-  const unsigned most = mixed ? kMostInVainOfMixed : kMostInVain;
+  const unsigned most = mixed ? kMaxInVainOfMixed : kMaxInVain;
   for (unsigned in_vain = 0; in_vain < most && scores_left_ > 0; ++in_vain) {
     // Downwards from a disturbed copy; what it leads to is kept only where it is better than the best.
     const std::vector<std::uint32_t> kept = best_at_;

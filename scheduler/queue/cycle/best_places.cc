@@ -36,7 +36,7 @@ std::optional<double> BestPlaces::period_us(const JobSpec& spec) {
   if (known != known_.end()) return known->second;
   std::optional<double> us;
   if (const auto placement = placer_.try_place(spec)) us = placer_.period_us(spec, *placement);
-  if (known_.size() == kMostKnown) known_.clear();
+  if (known_.size() == kMaxKnown) known_.clear();
   known_.emplace_back(spec, us);
   return us;
 }

@@ -13,7 +13,7 @@ namespace railweave::scheduler {
 
 class BestPlaces {
  public:
-  static constexpr std::size_t kMostKnown = 1024;  // beyond it all are forgotten
+  static constexpr std::size_t kMaxKnown = 1024;  // beyond it all are forgotten
 
   explicit BestPlaces(const PlacementFabricPtr& fabric);
 

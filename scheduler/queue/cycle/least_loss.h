@@ -14,8 +14,8 @@ namespace railweave::scheduler {
 
 class LeastLoss {
  public:
-  static constexpr std::uint64_t kMostAsked = 2'000;  // whether the job fits
-  static constexpr std::uint64_t kMostSteps = 20'000;
+  static constexpr std::uint64_t kMaxAsked = 2'000;  // whether the job fits
+  static constexpr std::uint64_t kMaxSteps = 20'000;
 
   // `from`: candidates of the question that may go at all. On the tree of the placer, which is as it was afterwards.
   LeastLoss(Placer& placer, const PreemptionQuestion& question, std::vector<std::size_t> from);
@@ -27,7 +27,7 @@ class LeastLoss {
   void decide(std::size_t at);
   [[nodiscard]] bool makes_room_without(std::size_t at);
   [[nodiscard]] double least_more(std::size_t at) const;  // that those from here on must lose
-  [[nodiscard]] bool is_out_of_work() const { return asked_ >= kMostAsked || steps_ >= kMostSteps; }
+  [[nodiscard]] bool is_out_of_work() const { return asked_ >= kMaxAsked || steps_ >= kMaxSteps; }
   [[nodiscard]] const PossibleVictim& victim(std::size_t at) const { return question_.candidates[order_[at]]; }
 
   Placer& placer_;

@@ -80,7 +80,7 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
   const PlaceWait& wait = policy.place_wait;
   if (wait.most_us < 0) return wrong("placeWait must not be negative", "/placeWait");
   if (!(wait.share >= 0 && wait.share <= 1)) return wrong("placeWaitShare is from 0 to 1", "/placeWaitShare");
-  if (!(wait.gain >= 0 && wait.gain <= PlaceWait::kMostGain)) {
+  if (!(wait.gain >= 0 && wait.gain <= PlaceWait::kMaxGain)) {
     return wrong("placeWaitGain is from 0 to 100", "/placeWaitGain");
   }
   if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");

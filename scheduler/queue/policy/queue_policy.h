@@ -64,7 +64,7 @@ struct QueueWindow {
 // place: for at most `share` of its expected duration and `most_us`, once for each start. It keeps its place meanwhile, so
 // that it never waits longer; others pass it on other GPUs. Only jobs that say how long they run, and none without backfill.
 struct PlaceWait {
-  static constexpr double kMostGain = 100;
+  static constexpr double kMaxGain = 100;
   double gain = 0.1;
   double share = 0.05;
   std::int64_t most_us = 1800LL * 1'000'000;  // 0: no job waits

@@ -86,7 +86,7 @@ struct OwnLane {
   static void read(ObjectReader& reader, std::string_view name, std::optional<std::uint8_t>& into) {
     if (!reader.has(name)) return;
     std::uint8_t lane = 0;
-    UpTo{JobGuarantee::kMostLanes - 1}.read(reader, name, lane);
+    UpTo{JobGuarantee::kMaxLanes - 1}.read(reader, name, lane);
     into = lane;
   }
   static Out write(const std::optional<std::uint8_t>& value) { return value ? Out(*value) : Out(nullptr); }

@@ -14,8 +14,8 @@ namespace {
 using namespace fabric;  // NOLINT: this file is about its types
 
 constexpr const char* kKind = "hosts.cutOff";
-constexpr std::size_t kMostParts = 64;  // further ones share an alarm
-constexpr std::size_t kMostNamed = 16;
+constexpr std::size_t kMaxParts = 64;  // further ones share an alarm
+constexpr std::size_t kMaxNamed = 16;
 
 struct Part {
   std::vector<SwitchId> switches;
@@ -74,8 +74,8 @@ std::string subnet_name(const Topology& t, const Part& part) {
 
 std::string names_of(const std::vector<std::string>& names) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() > kMostNamed ? text + " and " + std::to_string(names.size() - kMostNamed) + " more" : text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMaxNamed ? text + " and " + std::to_string(names.size() - kMaxNamed) + " more" : text;
 }
 
 Alarm alarm_of(const ClusterState& state, const HostJobs& jobs, const Part& part) {
@@ -108,11 +108,11 @@ Alarm alarm_of(const ClusterState& state, const HostJobs& jobs, const Part& part
   if (!on_them.empty()) {
     std::vector<MessagePart> named;
     for (const auto& job : on_them) {
-      if (named.size() < kMostNamed) named.push_back(job_part(job));
+      if (named.size() < kMaxNamed) named.push_back(job_part(job));
     }
     alarm.text += "; jobs ";
     append_list(alarm.text, std::move(named));
-    if (on_them.size() > kMostNamed) alarm.text += " and " + std::to_string(on_them.size() - kMostNamed) + " more";
+    if (on_them.size() > kMaxNamed) alarm.text += " and " + std::to_string(on_them.size() - kMaxNamed) + " more";
   }
   alarm.jobs.assign(on_them.begin(), on_them.end());
   return alarm;
@@ -125,17 +125,16 @@ std::vector<EventBody> cut_off_alarm_changes(const ClusterState& state) {
   if (state.cut_off->parts() != 0) {
     const HostJobs jobs(state);
     const auto parts = parts_of(state);
-    for (std::size_t i = 0; i < std::min(parts.size(), kMostParts); ++i) {
+    for (std::size_t i = 0; i < std::min(parts.size(), kMaxParts); ++i) {
       Alarm alarm = alarm_of(state, jobs, parts[i]);
       wanted.insert_or_assign(alarm.id(), std::move(alarm));
     }
-    if (parts.size() > kMostParts) {
+    if (parts.size() > kMaxParts) {
       const Topology& t = state.topology();
-      const std::string subnet = subnet_name(t, parts[kMostParts]);
+      const std::string subnet = subnet_name(t, parts[kMaxParts]);
       Alarm more{.kind = kKind, .subject_kind = "subnet", .subject_id = subnet, .subnet = subnet};
       more.severity = AlarmSeverity::critical;
-      more.text =
-          std::to_string(parts.size() - kMostParts) + " more parts are cut off, the first from subnet " + subnet;
+      more.text = std::to_string(parts.size() - kMaxParts) + " more parts are cut off, the first from subnet " + subnet;
       wanted.insert_or_assign(more.id(), std::move(more));
     }
   }

@@ -17,7 +17,7 @@ using scheduler::GroupIndex;
 using scheduler::Hierarchy;
 using scheduler::JobSpec;
 
-constexpr std::size_t kMostTries = 64;  // of groups in which roles could be together
+constexpr std::size_t kMaxTries = 64;  // of groups in which roles could be together
 
 class GangSearch {
  public:
@@ -32,7 +32,7 @@ class GangSearch {
 
   std::expected<std::vector<JobSpec>, GangRefusal> run() {
     std::optional<GangRefusal> first;
-    for (std::size_t tries = 0; tries < kMostTries; ++tries) {
+    for (std::size_t tries = 0; tries < kMaxTries; ++tries) {
       auto planned = attempt();
       if (planned) return planned;
       const std::size_t item = planned.error().item;

@@ -8,7 +8,7 @@
 namespace railweave::control {
 namespace {
 
-constexpr std::size_t kMostAtOnce = 1'000;  // jobs in one step
+constexpr std::size_t kMaxAtOnce = 1'000;  // jobs in one step
 
 std::string within(std::int64_t us) { return " within " + duration_text(us / 1'000'000); }
 
@@ -98,7 +98,7 @@ void LaunchDeadlines::follow(const JobTable& jobs) {
 std::vector<EventBody> LaunchDeadlines::due(const ClusterState& state, std::int64_t now_us) const {
   std::vector<JobId> ids;
   for (const auto& [at_us, id] : by_deadline_) {
-    if (at_us > now_us || ids.size() == kMostAtOnce) break;
+    if (at_us > now_us || ids.size() == kMaxAtOnce) break;
     ids.push_back(id);
   }
   std::ranges::sort(ids);

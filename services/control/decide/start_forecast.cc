@@ -69,7 +69,7 @@ class QueueAhead {
     while (!done()) {
       const bool more = cycle();
       if (done()) break;
-      if (looked_at_ > StartForecast::kMostJobsLookedAt) {
+      if (looked_at_ > StartForecast::kMaxJobsLookedAt) {
         give_up("too much is expected to happen before it for a forecast");
         break;
       }

@@ -38,7 +38,7 @@ struct StartForecasts {
 class StartForecast {
  public:
   // How far it looks: the sum, over cycles, of the jobs that each looks at.
-  static constexpr std::uint64_t kMostJobsLookedAt = 300'000;
+  static constexpr std::uint64_t kMaxJobsLookedAt = 300'000;
 
   // Of all jobs that wait; or, where `only` is given, of that job alone: it waits with them, submitted last.
   StartForecasts of(const ClusterState& state, std::int64_t now_us, PlacerCache& placers,

@@ -184,9 +184,8 @@ class Changes {
   // A refusal may cost as much as an answer, not as many answers as there are changes: those that there is no work left
   // for are not offered.
   [[nodiscard]] bool may_spend(std::uint64_t work) {
-    constexpr std::uint64_t kMostWork = 1U
-                                        << 16U;  // ranks that are placed, and jobs that a cycle of the queue looks at
-    if (spent_ != 0 && spent_ + work > kMostWork) return false;
+    constexpr std::uint64_t kMaxWork = 1U << 16U;  // ranks that are placed, and jobs that a cycle of the queue looks at
+    if (spent_ != 0 && spent_ + work > kMaxWork) return false;
     spent_ += work;
     return true;
   }

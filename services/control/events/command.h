@@ -34,7 +34,7 @@ struct SubmitJob {
 // A rule between roles of a gang, which are jobs of these names: all of them in one group of the level, or those of
 // different names in different groups.
 struct GangRule {
-  static constexpr std::size_t kMostRules = 32;
+  static constexpr std::size_t kMaxRules = 32;
   std::vector<std::string> roles;
   fabric::LevelKind level = fabric::LevelKind::rack;
   bool together = true;

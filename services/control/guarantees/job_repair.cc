@@ -177,13 +177,13 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
   text += plan.moved_whole ? ", the whole job is placed again from scratch"
                            : " within one " + std::string(to_string(plan.nearest));
   if (!lost.empty()) text += ", away from " + loss_text(state.topology(), lost);
-  constexpr std::size_t kMostNamed = 8;
-  for (std::size_t i = 0; i < plan.moves.size() && i < kMostNamed; ++i) {
+  constexpr std::size_t kMaxNamed = 8;
+  for (std::size_t i = 0; i < plan.moves.size() && i < kMaxNamed; ++i) {
     const auto& one = plan.moves[i];
     text += (i == 0 ? " (rank " : ", rank ") + std::to_string(one.rank) + " " + gpu_text(state.topology(), one.from) +
             " > " + gpu_text(state.topology(), one.to);
   }
-  if (plan.moves.size() > kMostNamed) text += " and " + std::to_string(plan.moves.size() - kMostNamed) + " more";
+  if (plan.moves.size() > kMaxNamed) text += " and " + std::to_string(plan.moves.size() - kMaxNamed) + " more";
   if (!plan.moves.empty()) text += ")";
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);

@@ -19,7 +19,7 @@ using fabric::HostId;
 using scheduler::JobSpec;
 using scheduler::SeatSearch;
 
-constexpr std::size_t kMostPatterns = 4;  // places for which a pattern's load is computed, at each share of its rate
+constexpr std::size_t kMaxPatterns = 4;  // places for which a pattern's load is computed, at each share of its rate
 
 class PlaceSearch {
  public:
@@ -130,7 +130,7 @@ SeatSearch::Verdict PlaceSearch::search_for_pattern(const JobSeats& seats, const
 SeatSearch::Verdict PlaceSearch::search(const JobSeats& seats, const SeatScope& scope, std::int64_t permille) {
   auto wanted = demand(seats);
   if (!wanted) return SeatSearch::Verdict::gave_up;
-  if (asked_.terms.promise == fabric::TrafficPromise::pattern) wanted->most_offers = kMostPatterns;
+  if (asked_.terms.promise == fabric::TrafficPromise::pattern) wanted->most_offers = kMaxPatterns;
   wanted->rate = RateMbps(wanted->rate.value() * permille / 1000);
   SeatSearch search(scope.seats, scheduler::SeatLoads(asked_.ledger, book_.loads(), *wanted), work_);
   const auto verdict = search.run([&](std::span<const std::uint32_t> chosen) { return offer(seats, scope, chosen); });

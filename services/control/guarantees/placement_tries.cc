@@ -71,7 +71,7 @@ bool PlacementTries::opens_lane(const AdmittedPlacement& one) const {
 }
 
 bool PlacementTries::comes_before(const AdmittedPlacement& one, const AdmittedPlacement& other) const {
-  if (communication_us(one.result.placement) > *first_us_ * kMostSlower) return false;
+  if (communication_us(one.result.placement) > *first_us_ * kMaxSlower) return false;
   return !opens_lane(one) || (opens_lane(other) && *one.reservation->lane < *other.reservation->lane);
 }
 

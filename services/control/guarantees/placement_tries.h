@@ -2,7 +2,7 @@
 // and its counterfactuals.
 //
 // What it promises: every placement that it returns was admitted. Of those that it tried (tried()), none that is at most
-// kMostSlower times as slow as the first admitted one needs fewer lanes in the fabric: a job that could have a lane that is
+// kMaxSlower times as slow as the first admitted one needs fewer lanes in the fabric: a job that could have a lane that is
 // in use anyway is not given one more. A refusal tells who holds the links or the lanes of the placement that was tried
 // first, and how it is known that no other one would have been admitted, or that the search for one gave up
 // (other_places.h).
@@ -34,7 +34,7 @@ class PlacementTries {
   // one lane more than are in use, tries again without the hosts behind these links, at most kPlacementTries times in all;
   // then within one group of each near level, then wherever other_place() finds room.
   static constexpr unsigned kPlacementTries = 4;
-  static constexpr double kMostSlower = 1.1;
+  static constexpr double kMaxSlower = 1.1;
   // work: for the last; null: as much as one request may.
   std::expected<AdmittedPlacement, Rejection> place_anywhere(const scheduler::JobSpec& spec,
                                                              const std::optional<scheduler::Contract>& terms,

@@ -26,7 +26,7 @@ struct ViewBasis {
 
 struct JobGuarantee {
   static constexpr std::size_t kMaxLinks = 16;
-  static constexpr std::uint8_t kMostLanes = 15;  // of jobs' own
+  static constexpr std::uint8_t kMaxLanes = 15;  // of jobs' own
 
   std::string qos_class;
   fabric::TrafficPromise promise = fabric::TrafficPromise::hose;

@@ -24,7 +24,7 @@ struct LaunchTerms {
   friend bool operator==(const LaunchTerms&, const LaunchTerms&) = default;
 };
 // The least and the most of each time.
-constexpr std::int64_t kLeastLaunchTime_us = 1'000'000, kMostLaunchTime_us = 7LL * 24 * 3600 * 1'000'000;
+constexpr std::int64_t kLeastLaunchTime_us = 1'000'000, kMaxLaunchTime_us = 7LL * 24 * 3600 * 1'000'000;
 
 enum class LaunchPhase : std::uint8_t {
   offered,    // GPUs are held for it; its launcher has not answered

@@ -20,7 +20,7 @@ BOOST_DESCRIBE_ENUM(RepairPolicy, propose, apply)
 constexpr std::string_view to_string(RepairPolicy policy) { return to_text(policy); }
 
 struct Tenant {
-  static constexpr double kLeastWeight = 1e-6, kMostWeight = 1e6;  // so that shares of the fabric stay finite
+  static constexpr double kLeastWeight = 1e-6, kMaxWeight = 1e6;  // so that shares of the fabric stay finite
 
   std::string name;
   std::string description;
@@ -29,7 +29,7 @@ struct Tenant {
   std::optional<std::uint64_t> quota_gpus;
   std::string cohort;                        // "": neither lends nor borrows
   std::optional<std::uint64_t> borrow_gpus;  // limit of what it may borrow; none: all that is unused
-  double weight = 1;                         // relative fair share, kLeastWeight..kMostWeight
+  double weight = 1;                         // relative fair share, kLeastWeight..kMaxWeight
   RepairPolicy repair = RepairPolicy::propose;
   std::uint32_t repair_after_s = 30;  // a link that flaps must not restart jobs
   // The highest priority class that its jobs may have, by value; higher ones evict jobs of other tenants.

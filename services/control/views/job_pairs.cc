@@ -27,7 +27,7 @@ PairReach reach_between(const FabricBundles::Place& a, const FabricBundles::Plac
 class PairSums {
  public:
   PairSums(const fabric::Topology& topology, std::span<const fabric::GpuId> gpus) {
-    result_.by_node = gpus.size() > JobPairs::kMostGpus;
+    result_.by_node = gpus.size() > JobPairs::kMaxGpus;
     std::unordered_map<std::size_t, std::uint32_t> of_host;
     for (const auto gpu : gpus) {
       const auto host = topology.host(gpu);
@@ -55,10 +55,10 @@ class PairSums {
       result_.pairs.push_back(pair);
     }
     auto& pairs = result_.pairs;
-    if (pairs.size() <= JobPairs::kMostPairs) return std::move(result_);
+    if (pairs.size() <= JobPairs::kMaxPairs) return std::move(result_);
     result_.is_incomplete = true;
     std::ranges::stable_sort(pairs, std::ranges::greater{}, &JobPair::bytes);
-    pairs.resize(JobPairs::kMostPairs);
+    pairs.resize(JobPairs::kMaxPairs);
     std::ranges::sort(pairs, {}, [](const JobPair& pair) { return std::pair(pair.from, pair.to); });
     return std::move(result_);
   }
@@ -79,7 +79,7 @@ JobPairs job_pairs(const ClusterState& state, const Job& job) {
   const auto traffic = scheduler::traffic_of_job(job.spec);
   PairSums sums(state.topology(), gpus);
   sums.result().is_assumed = traffic.assumed;
-  if (gpus.empty() || scheduler::flow_count(job.spec.parallelism, traffic.traffic) > JobPairs::kMostFlows) {
+  if (gpus.empty() || scheduler::flow_count(job.spec.parallelism, traffic.traffic) > JobPairs::kMaxFlows) {
     sums.result().is_incomplete = !gpus.empty();
     return sums.take();
   }

@@ -25,9 +25,9 @@ struct JobPair {
 };
 
 struct JobPairs {
-  static constexpr std::size_t kMostGpus = 256;      // of a job of more, nodes are the ends
-  static constexpr std::size_t kMostPairs = 20'000;  // those that send most
-  static constexpr double kMostFlows = 2e6;          // beyond, none is listed
+  static constexpr std::size_t kMaxGpus = 256;      // of a job of more, nodes are the ends
+  static constexpr std::size_t kMaxPairs = 20'000;  // those that send most
+  static constexpr double kMaxFlows = 2e6;          // beyond, none is listed
 
   bool by_node = false;
   std::vector<std::string> ends;  // GPUs in the order of ranks ("dgx-001/0"), or nodes in that of their first

@@ -11,7 +11,7 @@ namespace {
 
 using scheduler::SiteRoutes;
 
-constexpr std::size_t kMostNamed = 5;
+constexpr std::size_t kMaxNamed = 5;
 
 }  // namespace
 
@@ -56,12 +56,12 @@ Message needing(const std::vector<JobOverSiteLink>& jobs) {
   std::vector<MessagePart> named;
   std::size_t count = 0;
   for (const auto& one : jobs) {
-    if (!one.needs_it || ++count > kMostNamed) continue;
+    if (!one.needs_it || ++count > kMaxNamed) continue;
     named.emplace_back(JobPart{one.job->id.number()});
   }
   Message message;
   append_list(message, std::move(named));
-  if (count > kMostNamed) message += " and " + std::to_string(count - kMostNamed) + " more";
+  if (count > kMaxNamed) message += " and " + std::to_string(count - kMaxNamed) + " more";
   return message;
 }
 
@@ -69,11 +69,11 @@ std::string site_links_out_text(const ClusterState& state) {
   std::string text;
   std::size_t count = 0;
   for (const auto link : fabric::site_link_ids(state.topology())) {
-    if (state.view.links_in_use(link) != 0 || ++count > kMostNamed) continue;
+    if (state.view.links_in_use(link) != 0 || ++count > kMaxNamed) continue;
     text += (text.empty() ? "link " : ", link ") + fabric::site_link_text(state.topology(), link) + " is " +
             (state.view.state(link) != fabric::LinkState::down ? "drained" : "down");
   }
-  return count > kMostNamed ? text + " and " + std::to_string(count - kMostNamed) + " more" : text;
+  return count > kMaxNamed ? text + " and " + std::to_string(count - kMaxNamed) + " more" : text;
 }
 
 }  // namespace railweave::control

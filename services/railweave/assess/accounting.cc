@@ -15,8 +15,8 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMostPastJobs = 2'000'000;
-constexpr std::size_t kMostHostsOfJob = 100'000;
+constexpr std::size_t kMaxPastJobs = 2'000'000;
+constexpr std::size_t kMaxHostsOfJob = 100'000;
 constexpr std::int64_t kMicroseconds = 1'000'000;
 
 std::vector<std::string_view> cells_of_row(std::string_view line) {
@@ -53,7 +53,7 @@ class AccountingTable {
       const auto cells = cells_of_row(line);
       if (columns_.empty()) {
         set_columns(cells);
-      } else if (jobs_.jobs.size() < kMostPastJobs) {
+      } else if (jobs_.jobs.size() < kMaxPastJobs) {
         read_row(cells, number);
       }
     }
@@ -95,7 +95,7 @@ class AccountingTable {
                 .ended_s = *ended,
                 .hosts = {}};
     job.gpus = gpus_of_tres(std::string(cell(columns_.contains("alloctres") ? "alloctres" : "reqtres")));
-    if (auto hosts = fabric::expand_hostlist(cell("nodelist"), kMostHostsOfJob)) job.hosts = std::move(*hosts);
+    if (auto hosts = fabric::expand_hostlist(cell("nodelist"), kMaxHostsOfJob)) job.hosts = std::move(*hosts);
     job.nodes = static_cast<std::uint32_t>(job.hosts.size());
     jobs_.jobs.push_back(std::move(job));
   }
@@ -128,11 +128,10 @@ void read_accounting_json(const SiteFile& file, JobList<PastJob>& jobs) {
     job.gpus = gpus_of_list(list(field(one, "tres"), "allocated"));
     const Json& nodes = field(one, "nodes");
     if (nodes.is_string()) {
-      if (auto hosts = fabric::expand_hostlist(nodes.get<std::string>(), kMostHostsOfJob))
-        job.hosts = std::move(*hosts);
+      if (auto hosts = fabric::expand_hostlist(nodes.get<std::string>(), kMaxHostsOfJob)) job.hosts = std::move(*hosts);
     }
     job.nodes = static_cast<std::uint32_t>(job.hosts.size());
-    if (jobs.jobs.size() < kMostPastJobs) jobs.jobs.push_back(std::move(job));
+    if (jobs.jobs.size() < kMaxPastJobs) jobs.jobs.push_back(std::move(job));
   }
 }
 

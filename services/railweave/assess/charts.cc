@@ -12,7 +12,7 @@ namespace {
 // Wide enough for the text in it at 390 px of the page: a picture is never narrower than this.
 constexpr int kChartWidth = 340;
 constexpr std::size_t kBins = 16;
-constexpr std::size_t kMostGroups = 400;
+constexpr std::size_t kMaxGroups = 400;
 
 std::string svg_open(int height, std::string_view title) {
   return "<svg class='chart' role='img' viewBox='0 0 " + std::to_string(kChartWidth) + " " + std::to_string(height) +
@@ -97,7 +97,7 @@ std::string hosts_chart(const std::vector<GroupRow>& rows) {
   constexpr auto kInRow = static_cast<std::size_t>((kChartWidth - kLeft) / kSquare);
   std::size_t lines = 0;
   std::string body;
-  for (std::size_t r = 0; r < std::min(rows.size(), kMostGroups); ++r) {
+  for (std::size_t r = 0; r < std::min(rows.size(), kMaxGroups); ++r) {
     const double y = 13 * static_cast<double>(lines);
     const std::string name = rows[r].name.size() > 15 ? rows[r].name.substr(0, 14) + "…" : rows[r].name;
     body += text_at(0, y + 9, name, "small");

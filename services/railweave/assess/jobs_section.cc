@@ -10,7 +10,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMostRows = 40, kPortsShown = 12, kMostPorts = 1000;
+constexpr std::size_t kMaxJobRows = 40, kPortsShown = 12, kMaxPorts = 1000;
 
 std::string label_of(const PlacedJob& placed) {
   return placed.job.id +
@@ -111,7 +111,7 @@ void add_sharing(ReportSection& section, const SiteView& site, const std::vector
       ids.push_back(jobs[j].job.id);
       names += (names.empty() ? "" : ", ") + label_of(jobs[j]);
     }
-    if (rows.size() < kMostPorts) {
+    if (rows.size() < kMaxPorts) {
       if (table.rows.size() < kPortsShown) {
         table.rows.push_back({port.port, port.from, port.to, names});
       } else {
@@ -157,8 +157,8 @@ ReportSection jobs_section(const SiteView& site) {
   for (const PlacedJob& placed : jobs) {
     rows.push_back(job_json(placed));
     unknown += placed.unknown_hosts;
-    if (table.rows.size() >= kMostRows) ++table.left_off;
-    if (table.rows.size() >= kMostRows) continue;
+    if (table.rows.size() >= kMaxJobRows) ++table.left_off;
+    if (table.rows.size() >= kMaxJobRows) continue;
     table.rows.push_back({label_of(placed), placed.job.user, std::to_string(placed.hosts.size()),
                           placed.job.gpus == 0 ? "-" : std::to_string(placed.job.gpus),
                           std::to_string(placed.groups_used) + " (" + std::to_string(placed.fewest_groups) + ")",

@@ -61,9 +61,9 @@ class PastReader {
   PastMonth read(std::vector<PastJob> jobs) {
     std::ranges::stable_sort(jobs, {}, &PastJob::submitted_s);
     std::erase_if(jobs, [&](const PastJob& job) { return !is_replayed(job); });
-    if (jobs.size() > kMostReplayed) {
-      month_.left_off += jobs.size() - kMostReplayed;
-      jobs.erase(jobs.begin(), jobs.end() - static_cast<std::ptrdiff_t>(kMostReplayed));
+    if (jobs.size() > kMaxReplayed) {
+      month_.left_off += jobs.size() - kMaxReplayed;
+      jobs.erase(jobs.begin(), jobs.end() - static_cast<std::ptrdiff_t>(kMaxReplayed));
     }
     month_.jobs = jobs.size();
     if (jobs.empty()) return std::move(month_);

@@ -26,7 +26,7 @@ struct PastMonth {
   std::vector<ReplayReport> replays;  // railweave, and tree as Slurm places
 };
 
-inline constexpr std::size_t kMostReplayed = 5'000;  // the newest
+inline constexpr std::size_t kMaxReplayed = 5'000;  // the newest
 
 // gpus_per_host: of jobs whose accounting tells nodes and no GPUs; 0: these are left out.
 PastMonth past_month(const scheduler::PlacementFabricPtr& fabric, const std::vector<PastJob>& jobs,

@@ -14,7 +14,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMostRunning = 200'000;
+constexpr std::size_t kMaxRunning = 200'000;
 
 Json document_of_file(const SiteFile& file) { return value_or_fail(parse_json(file.text, file.name)); }
 
@@ -69,7 +69,7 @@ void read_slurm_jobs(const SiteFile& file, JobList<RunningJob>& list_of_jobs) {
   std::size_t row = 0;
   for (const Json& job : list(document, "jobs")) {
     ++row;
-    if (!is_running(field(job, "job_state")) || list_of_jobs.jobs.size() >= kMostRunning) continue;
+    if (!is_running(field(job, "job_state")) || list_of_jobs.jobs.size() >= kMaxRunning) continue;
     RunningJob running;
     running.id = text_of(job, "job_id");
     running.name = string_of(field(job, "name"));

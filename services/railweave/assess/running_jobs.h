@@ -32,8 +32,8 @@ struct JobList {
   std::size_t left_out_count = 0;
 
   void leave_out(std::string what) {
-    constexpr std::size_t kMostNamed = 100;
-    if (++left_out_count <= kMostNamed) left_out.push_back(std::move(what));
+    constexpr std::size_t kMaxNamed = 100;
+    if (++left_out_count <= kMaxNamed) left_out.push_back(std::move(what));
   }
 };
 

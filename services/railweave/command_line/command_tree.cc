@@ -57,13 +57,13 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
 
 // The help of a noun shows an example of each of its commands, as far as they are few.
 void add_examples_of_noun(CLI::App& noun, const std::vector<CLI::App*>& commands) {
-  constexpr std::size_t kMostExamples = 8;
+  constexpr std::size_t kMaxExamples = 8;
   std::string footer;
   std::size_t count = 0;
   for (const CLI::App* command : commands) {
     std::istringstream lines(command->get_footer());
     std::string heading, example;
-    if (!std::getline(lines, heading) || !std::getline(lines, example) || ++count > kMostExamples) continue;
+    if (!std::getline(lines, heading) || !std::getline(lines, example) || ++count > kMaxExamples) continue;
     footer += (footer.empty() ? "Examples:\n" : "\n") + example;
   }
   noun.footer(footer);

@@ -43,7 +43,7 @@ struct WebhookOptions {
 };
 
 void change_webhook(Json& body, const WebhookOptions& options) {
-  constexpr std::size_t kMostBytes = 1'000;
+  constexpr std::size_t kMaxBytes = 1'000;
   if (!options.url.empty()) body["url"] = options.url;
   if (!options.types.empty()) body["types"] = options.types;
   if (options.muted) body["muted"] = *options.muted;
@@ -51,7 +51,7 @@ void change_webhook(Json& body, const WebhookOptions& options) {
   if (field(body, "tenant").is_null()) body.erase("tenant");
   if (!body.contains("url")) fail_usage("where are events to be sent?", "give --url");
   if (options.secret_file.empty()) return;
-  std::string secret = value_or_fail(read_input(options.secret_file, kMostBytes));
+  std::string secret = value_or_fail(read_input(options.secret_file, kMaxBytes));
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
   body["secret"] = secret;
 }

@@ -12,8 +12,8 @@ namespace railweave::cli {
 namespace {
 
 constexpr std::uint64_t kPageItems = 1000;
-constexpr int kMostRestarts = 5;
-constexpr int kMostReconnects = 10;  // in a row
+constexpr int kMaxRestarts = 5;
+constexpr int kMaxReconnects = 10;  // in a row
 
 api::ClientOptions client_options(std::chrono::milliseconds timeout, const Login& login) {
   api::ClientOptions options;
@@ -171,7 +171,7 @@ Service::ListEnd Service::each_item(const Target& target, std::uint64_t limit,
     try {
       page = get(page_target);
     } catch (const CommandFailure& failure) {
-      if (failure.error().code != "query.cursorExpired" || ++restarts > kMostRestarts) throw;
+      if (failure.error().code != "query.cursorExpired" || ++restarts > kMaxRestarts) throw;
       cursor.clear();
       taken = 0;
       restart();
@@ -200,7 +200,7 @@ void Service::follow(const Target& target, const std::string& after, const std::
   api::StreamOptions options;
   options.last_event_id = after;
   options.resume = [&](const api::StreamBreak& broken) {
-    if (broken.failures > kMostReconnects) return false;
+    if (broken.failures > kMaxReconnects) return false;
     on_trouble(broken.reason.empty() ? "the stream ended" : broken.reason);
     return true;
   };

@@ -16,8 +16,8 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMostFiles = 10'000;
-constexpr std::size_t kMostBytes = std::size_t{2} << 30U;  // of all together
+constexpr std::size_t kMaxFiles = 10'000;
+constexpr std::size_t kMaxBytes = std::size_t{2} << 30U;  // of all together
 
 struct NamedFile {
   std::string path;
@@ -42,7 +42,7 @@ std::vector<NamedFile> files_below(const std::vector<std::string>& paths) {
     std::ranges::sort(inside, NaturalLess());
     for (std::string& file : inside) files.push_back({std::move(file), true});
   }
-  if (files.size() > kMostFiles) fail_usage("more than 10,000 files");
+  if (files.size() > kMaxFiles) fail_usage("more than 10,000 files");
   if (std::ranges::count(files, "-", &NamedFile::path) > 1) fail_usage("stdin can be read only once");
   return files;
 }
@@ -78,7 +78,7 @@ std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, con
     file.text =
         value_or_fail(is_url(path) ? fetch(path, access, kMaxFabricFileBytes) : read_input(path, kMaxFabricFileBytes));
     bytes += file.text.size();
-    if (bytes > kMostBytes) {
+    if (bytes > kMaxBytes) {
       throw CommandFailure(
           Error{ErrorKind::tooLarge, "site.tooLarge", "all files together are larger than 2 GiB", path, {}});
     }

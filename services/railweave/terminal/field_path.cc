@@ -6,7 +6,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMostSteps = 64;
+constexpr std::size_t kMaxSteps = 64;
 
 std::unexpected<Error> bad_path(std::string_view text, std::string message) {
   return fail(ErrorKind::invalid, "cli.badPath", "'" + std::string(text) + "': " + std::move(message), {},
@@ -40,7 +40,7 @@ Result<FieldPath> FieldPath::parse(std::string_view text) {
   if (rest.starts_with('$')) rest.remove_prefix(1);
   bool first = true;
   while (!rest.empty() && rest != ".") {
-    if (path.steps_.size() == kMostSteps) return bad_path(text, "longer than " + std::to_string(kMostSteps) + " steps");
+    if (path.steps_.size() == kMaxSteps) return bad_path(text, "longer than " + std::to_string(kMaxSteps) + " steps");
     if (rest.front() == '[') {
       const auto close = rest.find(']');
       if (close == std::string_view::npos) return bad_path(text, "a ] is missing");

@@ -12,7 +12,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMostValues = 1'000'000;
+constexpr std::size_t kMaxValues = 1'000'000;
 
 std::unexpected<Error> unreadable(const std::string& message, const YAML::Mark& mark, std::string_view source) {
   std::string where(source);
@@ -56,8 +56,8 @@ class Conversion {
     if (depth > kMaxJsonDepth) {
       return unreadable("nested deeper than " + std::to_string(kMaxJsonDepth) + " levels", node.Mark(), source_);
     }
-    if (++values_ > kMostValues) {
-      return unreadable("more than " + std::to_string(kMostValues) + " values", node.Mark(), source_);
+    if (++values_ > kMaxValues) {
+      return unreadable("more than " + std::to_string(kMaxValues) + " values", node.Mark(), source_);
     }
     if (node.IsMap()) {
       Json object = Json::object();

@@ -63,9 +63,9 @@ Result<Submission> put_contract(const Call& call) {
     // The loads after each failure are computed here, on a worker thread. The control thread decides again on its own
     // state and finds what is computed already.
     auto& placers = worker_placers(call.plane);
-    constexpr int kMostTries = 1'000;  // each computes some of the failures not computed yet
+    constexpr int kMaxTries = 1'000;  // each computes some of the failures not computed yet
     const auto state = call.plane.loop.state();
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries < kMaxTries; ++tries) {
       const auto tried = control::decide_contract(*state, control::PutContract{*terms, *version, *withdraw}, placers);
       if (tried || tried.error().error.code != "admission.tooManyFailures") break;
     }

@@ -19,7 +19,7 @@ using control::ClusterState;
 using control::NodeAgents;
 using control::PortBudget;
 
-constexpr std::size_t kMostReadings = 4'096, kMostFlows = 4'096;
+constexpr std::size_t kMaxReadings = 4'096, kMaxFlows = 4'096;
 
 Out agent_times() {
   return {{"pollSeconds", NodeAgents::kPoll_ms / 1000}, {"expiresAfterSeconds", NodeAgents::kExpires_ms / 1000}};
@@ -126,7 +126,7 @@ Result<control::BudgetReport> read_budget_report(std::string_view body) {
   reader.read("version", report.version);
   reader.read("ignoredMessages", report.ignored_messages);
   const Json* ports = reader.take("ports");
-  if (ports != nullptr && (!ports->is_array() || ports->size() > kMostReadings)) {
+  if (ports != nullptr && (!ports->is_array() || ports->size() > kMaxReadings)) {
     reader.set_error("ports", "is no list of at most 4096 ports");
   }
   for (std::size_t i = 0; ports != nullptr && !reader.failed() && i < ports->size(); ++i) {
@@ -141,7 +141,7 @@ Result<control::BudgetReport> read_budget_report(std::string_view body) {
     one.send_mbps = static_cast<std::int64_t>(send);
     one.receive_mbps = static_cast<std::int64_t>(receive);
     const Json* flows = fields.take("flows");
-    if (flows != nullptr && (!flows->is_array() || flows->size() > kMostFlows)) {
+    if (flows != nullptr && (!flows->is_array() || flows->size() > kMaxFlows)) {
       fields.set_error("flows", "is no list of at most 4096 flows");
     }
     for (std::size_t k = 0; flows != nullptr && !fields.failed() && k < flows->size(); ++k) {

@@ -38,7 +38,7 @@ Result<JobRequest> read_item(Json item, bool needs_key, BatchItem& into) {
 void read_rules(ObjectReader& gang, std::string_view field, std::vector<control::GangRule>& into) {
   const Json* list = gang.take(field);
   if (list == nullptr || list->is_null()) return;
-  constexpr std::size_t kMost = control::GangRule::kMostRules;
+  constexpr std::size_t kMost = control::GangRule::kMaxRules;
   if (!list->is_array() || list->size() > kMost) {
     return gang.set_error(field, "a list of at most " + std::to_string(kMost) + " {roles, level} is wanted");
   }

@@ -23,7 +23,7 @@ constexpr std::array<TermField, 4> kTerms{{{"acceptWithin", &LaunchTerms::accept
 
 std::string text_of_us(std::int64_t us) { return duration_text(us / 1'000'000); }
 
-constexpr std::size_t kMostFreedNodes = 100'000;
+constexpr std::size_t kMaxFreedNodes = 100'000;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::optional<LaunchTerms> read_launcher(ObjectReader& reader) {
     fields.read_text(name, text);
     if (!text) continue;
     const auto seconds = parse_duration_s(*text);
-    const std::int64_t most_s = control::kMostLaunchTime_us / 1'000'000;
+    const std::int64_t most_s = control::kMaxLaunchTime_us / 1'000'000;
     if (!seconds || *seconds < control::kLeastLaunchTime_us / 1'000'000 || *seconds > most_s) {
       fields.set_error(name, shown(*text) + " is no duration from PT1S to P7D", "like PT2M (ISO 8601)");
     } else {
@@ -56,7 +56,7 @@ Result<control::FreeJob> read_freed(control::JobId id, std::string_view body) {
   control::FreeJob freed;
   freed.id = id;
   ObjectReader reader(*value, "");
-  reader.read("nodes", freed.nodes, kMostFreedNodes);
+  reader.read("nodes", freed.nodes, kMaxFreedNodes);
   std::optional<std::string> by;
   reader.read_text("by", by);
   if (by && *by != "launcher" && *by != "node")

@@ -37,7 +37,7 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
   const auto wrong = [](std::string message, std::string where, std::string hint) {
     return fail(ErrorKind::invalid, "body.invalidField", std::move(message), std::move(where), std::move(hint));
   };
-  if (!(tenant->weight >= control::Tenant::kLeastWeight && tenant->weight <= control::Tenant::kMostWeight)) {
+  if (!(tenant->weight >= control::Tenant::kLeastWeight && tenant->weight <= control::Tenant::kMaxWeight)) {
     return wrong("the weight of a fair share is at least 0.000001 and at most 1000000", "/weight", "the default is 1");
   }
   if (tenant->repair_after_s > 86'400) {

@@ -10,7 +10,7 @@
 namespace railweave::slurm {
 namespace {
 
-constexpr std::size_t kMostRanks = 1'048'576;
+constexpr std::size_t kMaxRanks = 1'048'576;
 
 std::unexpected<Error> unreadable(const std::string& what) {
   return fail(ErrorKind::malformed, "slurm.badRanks", what + " is no text of railweave-slurm's about ranks");
@@ -35,7 +35,7 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> range(std::string_view te
   const std::string_view first = take(text, '-');
   const auto from = number(first);
   const auto to = text.empty() ? from : number(text);
-  if (!from || !to || *to < *from || *to - *from >= kMostRanks) return std::nullopt;
+  if (!from || !to || *to < *from || *to - *from >= kMaxRanks) return std::nullopt;
   return std::pair(*from, *to);
 }
 
@@ -59,7 +59,7 @@ std::optional<std::vector<unsigned>> read_numbers(std::string_view text) {
   std::vector<unsigned> numbers;
   while (!text.empty()) {
     const auto part = range(take(text, ','));
-    if (!part || numbers.size() + (part->second - part->first) >= kMostRanks) return std::nullopt;
+    if (!part || numbers.size() + (part->second - part->first) >= kMaxRanks) return std::nullopt;
     for (std::uint32_t n = part->first; n <= part->second; ++n) numbers.push_back(n);
   }
   return numbers;
@@ -90,9 +90,9 @@ bool read_order(std::string_view text, std::size_t nodes, std::vector<std::uint3
     std::string_view run = take(text, ',');
     const auto at = range(take(run, 'x'));
     const auto ranks = number(run);
-    if (!at || !ranks || at->second >= nodes || *ranks > kMostRanks) return false;
+    if (!at || !ranks || at->second >= nodes || *ranks > kMaxRanks) return false;
     for (std::uint32_t node = at->first; node <= at->second; ++node) {
-      if (node_of.size() + *ranks > kMostRanks) return false;
+      if (node_of.size() + *ranks > kMaxRanks) return false;
       node_of.insert(node_of.end(), *ranks, node);
     }
   }
@@ -220,7 +220,7 @@ Result<JobRanks> read_job_ranks(std::string_view admin_comment) {
   std::string_view where = take(text, ';');
   where = where.substr(0, where.find(' '));
   if (where.ends_with(',')) where.remove_suffix(1);  // a remark follows
-  auto nodes = fabric::expand_hostlist(where, kMostRanks);
+  auto nodes = fabric::expand_hostlist(where, kMaxRanks);
   if (!nodes || nodes->empty()) return unreadable("the AdminComment's list of nodes");
   ranks.nodes = std::move(*nodes);
   if (!read_words(text, ranks)) return unreadable("the AdminComment");

@@ -49,7 +49,7 @@ constexpr std::array<Choice, 9> kChoices{
      {"railweave-priority", "priority", "CLASS", "priority class in Railweave"}}};
 
 constexpr const char* kRanksVariable = "SLURM_RAILWEAVE_RANKS";  // SLURM_: reaches tasks with --export=NONE, too
-constexpr std::size_t kMostText = 120'000;                       // the kernel takes 128 KiB of one variable
+constexpr std::size_t kMaxText = 120'000;                        // the kernel takes 128 KiB of one variable
 
 std::array<std::string, kChoices.size()> chosen;
 
@@ -136,7 +136,7 @@ void prepare_step() {
   const char* job = std::getenv("SLURM_JOB_ID");
   if (job == nullptr || (wanted != nullptr && std::string_view(wanted) == "off")) return;
   const std::string comment = ranks_of(static_cast<std::uint32_t>(std::strtoul(job, nullptr, 10)));
-  if (comment.empty() || comment.size() > kMostText) return;
+  if (comment.empty() || comment.size() > kMaxText) return;
   const auto ranks = slurm::read_job_ranks(comment);
   if (!ranks) return;
   ::setenv(kRanksVariable, comment.c_str(), 1);

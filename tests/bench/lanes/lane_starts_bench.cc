@@ -28,13 +28,13 @@ struct Difference {
 };
 Difference difference(const std::vector<fabric::PortTables>& before, const std::vector<fabric::PortTables>& after) {
   RAILWEAVE_CHECK(before.size() == after.size(), "they are of the same ports");
-  constexpr unsigned kMostInPorts = 65;
+  constexpr unsigned kMaxInPorts = 65;
   Difference changed;
   for (std::size_t i = 0; i < before.size(); ++i) {
     const bool arbitration = before[i].arbitration != after[i].arbitration;
     std::size_t maps = 0;
     if (before[i].sl_to_vl != after[i].sl_to_vl || before[i].ingress != after[i].ingress) {
-      for (unsigned in = 1; in < kMostInPorts; ++in)
+      for (unsigned in = 1; in < kMaxInPorts; ++in)
         maps += before[i].sl_to_vl_from(in) != after[i].sl_to_vl_from(in) ? 1U : 0U;
     }
     changed.arbitration += arbitration ? 1 : 0;

@@ -159,14 +159,14 @@ const char* const kRules[] = {
 // milliseconds on average, whatever they lead to.
 void next_start(benchmark::State& state) {
   constexpr std::size_t kCompletions = 200;
-  constexpr std::chrono::milliseconds kMostWait(1'000);
+  constexpr std::chrono::milliseconds kMaxWait(1'000);
   Cluster cluster(static_cast<std::uint64_t>(state.range(0)), kRules[state.range(2)]);
   std::vector<double> ms;
   std::mt19937_64 random(2);
   for (auto _ : state) {
     std::vector<std::pair<std::string, Clock::time_point>> completed;
     const auto count = [&](const auto& one) {
-      const auto start = cluster.listener().start_after(one.first, kMostWait);
+      const auto start = cluster.listener().start_after(one.first, kMaxWait);
       if (start) ms.push_back(std::chrono::duration<double, std::milli>(*start - one.second).count());
     };
     for (std::size_t i = 0; i < kCompletions; ++i) {

@@ -88,7 +88,7 @@ BENCHMARK(what_if)
 // 60,000 GPUs of 102,400: on an empty fabric; where 800 jobs run, so that it does not fit, and the refusal says when it would
 // start and what would change it; and where another such job waits as well. A refusal is to cost no more than an answer.
 void large_what_if(benchmark::State& state) {
-  constexpr std::uint64_t kAsked = 7'500, kRunning = 800, kMostBlocks = 13, kTensor = 8;
+  constexpr std::uint64_t kAsked = 7'500, kRunning = 800, kMaxBlocks = 13, kTensor = 8;
   RunningService service;
   service.start();
   load(service);
@@ -96,7 +96,7 @@ void large_what_if(benchmark::State& state) {
   const std::string body = job(kTensor, kAsked);
   if (state.range(0) > 0) {
     for (std::uint64_t i = 0; i < kRunning; ++i) {
-      std::string runs = job(kTensor, 1 + i * 7 % kMostBlocks);
+      std::string runs = job(kTensor, 1 + i * 7 % kMaxBlocks);
       runs.insert(runs.size() - 1, R"(,"expectedDuration":"PT)" + std::to_string(i + 30) + R"(M")");
       service.must(client.post("/v1/jobs", runs));
     }

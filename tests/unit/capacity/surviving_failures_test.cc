@@ -61,7 +61,7 @@ std::vector<std::optional<std::uint8_t>> lanes_for(const FabricView& view, const
   for (const LoadVector* loads : jobs) {
     Reservation one{.job = std::to_string(lanes.size()), .tenant = "t"};
     one.loads = *loads;
-    one.lane = loads->empty() ? std::nullopt : free_lane(ledger, *loads, kMostOwnedLanes);
+    one.lane = loads->empty() ? std::nullopt : free_lane(ledger, *loads, kMaxOwnedLanes);
     lanes.push_back(one.lane);
     ledger.reserve(std::make_shared<const Reservation>(std::move(one)));
   }

@@ -127,7 +127,7 @@ void expect_fewest_of_tried(const Site& site, const PlacementTries& tries, const
     if (!lane) continue;
     ASSERT_EQ(one.lane, lane);
     if (!first_us) first_us = one.communication_us;
-    if (one.communication_us > *first_us * PlacementTries::kMostSlower) continue;
+    if (one.communication_us > *first_us * PlacementTries::kMaxSlower) continue;
     const unsigned lanes = std::max(site.in_use(), *lane + 1);
     if (!first) first = lanes;
     fewest = fewest ? std::min(*fewest, lanes) : lanes;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr fabric::testing::FatTreeShape kTwoTiers = {
     .hosts_per_leaf = 18, .leaves_per_pod = 18, .spines_per_pod = 9, .pods = 1, .cores_per_spine = 0, .leaf_cables = 2};
-constexpr std::size_t kMostBlocks = 64;  // of a step
+constexpr std::size_t kMaxBlocks = 64;  // of a step
 
 class BalanceTest : public LiveTest {
  protected:
@@ -30,7 +30,7 @@ class BalanceTest : public LiveTest {
     for (int i = 0; i < 200; ++i) {
       const std::size_t before = switches_->writes().size();
       step(300);
-      EXPECT_LE(switches_->writes().size() - before, kMostBlocks);
+      EXPECT_LE(switches_->writes().size() - before, kMaxBlocks);
       EXPECT_TRUE(walk().verified());
       if (status()->phase == SubnetPhase::synced) return;
     }

@@ -114,7 +114,7 @@ constexpr std::array<Parallelism, 20> kJobs{{
     {.tensor = 2, .context = 2, .data = 2},
     {.tensor = 2, .data = 1, .pipeline = 4},
 }};
-constexpr double kMostPlacements = 45'000;
+constexpr double kMaxPlacements = 45'000;
 
 void against_every_placement(unsigned domains, std::uint64_t seeds) {
   int cases = 0, over = 0;
@@ -126,7 +126,7 @@ void against_every_placement(unsigned domains, std::uint64_t seeds) {
     const auto fabric = testing_support::random_cabled(random, hosts, gpus, domains).build();
     const Parallelism parallelism = kJobs[below(random, kJobs.size())];
     std::size_t most_free = rank_count(parallelism);
-    while (EveryPlacement::count(most_free + 1, rank_count(parallelism)) <= kMostPlacements && most_free < 12)
+    while (EveryPlacement::count(most_free + 1, rank_count(parallelism)) <= kMaxPlacements && most_free < 12)
       ++most_free;
     const auto on =
         testing_support::partly_full(random, fabric, 0.1 * static_cast<double>(below(random, 5)), most_free);

@@ -174,7 +174,7 @@ TEST(PlaceWait, IsOffWhereThePolicySaysSo) {
     EXPECT_TRUE(observe(fabric, off, jobs).first_place_us.empty());
     EXPECT_TRUE(observe(fabric, waiting_policy(Backfill::none), jobs).first_place_us.empty());
     QueuePolicy no_gain = waiting_policy(Backfill::easy);
-    no_gain.place_wait.gain = PlaceWait::kMostGain;
+    no_gain.place_wait.gain = PlaceWait::kMaxGain;
     EXPECT_TRUE(observe(fabric, no_gain, jobs).first_place_us.empty());
   }
 }

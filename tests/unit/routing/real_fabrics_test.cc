@@ -16,7 +16,7 @@
 namespace railweave::fabric {
 namespace {
 
-const std::map<std::string, std::uint64_t> kMostLoad{
+const std::map<std::string, std::uint64_t> kMaxLoad{
     {"ib/dgx-h100-ndr.ibnetdiscover.txt", 925},  // dfsssp
     {"ib/k-4-n-3-full.ibnetdiscover.txt", 124},  // ftree
     {"ib/psmn-x5.ibnetdiscover.txt", 170},       // dfsssp
@@ -78,7 +78,7 @@ TEST_P(RealFabrics, AreVerifiedAndNoLinkIsFullerThanWithOpenSm) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, RealFabrics, ::testing::ValuesIn(kMostLoad.begin(), kMostLoad.end()),
+INSTANTIATE_TEST_SUITE_P(Files, RealFabrics, ::testing::ValuesIn(kMaxLoad.begin(), kMaxLoad.end()),
                          [](const auto& file) {
                            std::string name;
                            for (const char c : file.param.first) name += std::isalnum(c) != 0 ? c : '_';

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMedianS = 2 * 3600;
 constexpr double kSigma = 1.2;
-constexpr double kLeastS = 60, kMostS = 5 * 24 * 3600;
+constexpr double kLeastS = 60, kMaxS = 5 * 24 * 3600;
 
 // From 0 to 1, neither of them.
 double uniform(Draws& draws) {
@@ -61,7 +61,7 @@ JobTrace generate_trace(const GeneratedLoad& load, std::uint64_t seed) {
   for (std::size_t i = 0; i < load.jobs; ++i) {
     TraceJob job;
     job.gpus = draw_size(sizes, draws);
-    job.runs_s = std::llround(std::clamp(kMedianS * std::exp(kSigma * normal(draws)), kLeastS, kMostS));
+    job.runs_s = std::llround(std::clamp(kMedianS * std::exp(kSigma * normal(draws)), kLeastS, kMaxS));
     gpu_s += static_cast<double>(job.gpus) * static_cast<double>(job.runs_s);
     trace.jobs.push_back(job);
   }
