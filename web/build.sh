@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the console into web/dist: packages as package-lock.json pins them, types from api/openapi.yaml, then Vite.
-# Packages are installed again only when the lock file changes.
+# Packages are installed again only when the lock file changes, and the rest is done again only when a source does.
 set -euo pipefail
 cd "$(dirname "$0")"
 source ./node.sh
@@ -13,5 +13,8 @@ fi
 [ "${1:-}" = --install-only ] && exit 0
 npm run --silent types > /dev/null
 [ "${1:-}" = --types-only ] && exit 0
+sources=$(find . \( -name node_modules -o -name dist -o -name screenshots -o -name test-results \) -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum)
+[ ! -f dist/index.html ] || [ "$(cat node_modules/.built-sources 2> /dev/null)" != "$sources" ] || exit 0
 npx --no-install tsc -p .
 npx --no-install vite build --logLevel warn
+echo "$sources" > node_modules/.built-sources
