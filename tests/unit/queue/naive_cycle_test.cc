@@ -12,6 +12,7 @@
 
 #include "scheduler/queue/cycle/job_digests.h"
 #include "scheduler/queue/queue_cycle.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::naive_cycle_test {
@@ -244,7 +245,7 @@ Decided by_cycle(const Case& of, const std::vector<QueuedJob>& queued) {
 TEST(NaiveCycle, DecidesTheSame) {
   std::map<WaitCode, std::uint64_t> reasons;
   std::uint64_t starts = 0;
-  for (std::uint64_t seed = 1; seed <= part_of(300); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(300); ++seed) {
     const Case of = random_case(seed);
     const Decided naive = NaiveCycle(of).run();
     std::vector<QueuedJob> queued = of.queued;
@@ -264,10 +265,10 @@ TEST(NaiveCycle, DecidesTheSame) {
     starts += naive.starts.size();
     for (const Waits& one : naive.waiting) ++reasons[one.code];
   }
-  EXPECT_GT(starts, part_of(500));
+  EXPECT_GT(starts, part_of_seeds(500));
   for (const WaitCode code : {WaitCode::behind, WaitCode::no_capacity, WaitCode::would_delay, WaitCode::tenant_quota,
                               WaitCode::held, WaitCode::not_before}) {
-    EXPECT_GT(reasons[code], part_of(100)) << static_cast<int>(code);
+    EXPECT_GT(reasons[code], part_of_seeds(100)) << static_cast<int>(code);
   }
 }
 
