@@ -448,4 +448,4 @@ def after_a_restart(session):
     assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
 
 
-CASES = [fill, subnets, lanes, modes, sync, management_keys, *cabling_cases.CASES, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]
+CASES = [fill, subnets, modes, sync, lanes, management_keys, *cabling_cases.CASES, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]
