@@ -44,8 +44,9 @@ TEST(Worker, AWakeDuringAPauseIsForTheNextRest) {
   worker.start([&](Worker::Turn& turn) {
     pausing.set_value();
     EXPECT_TRUE(turn.pause(20ms));
-    rested.set_value(turn.rest(1h));
+    const bool is_awake = turn.rest(1h);
     EXPECT_FALSE(turn.is_to_end());
+    rested.set_value(is_awake);  // the owner may end it from here on
   });
   pausing.get_future().wait();
   worker.wake();
