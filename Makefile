@@ -171,7 +171,7 @@ sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and U
 	@$(MAKE) --no-print-directory configure PRESET=debug
 	@targets="$$(tests/sample.sh $(or $(PARTS),3) unit | xargs)" && echo "under sanitizers: $$targets" \
 	  && cmake --build build/debug -j $(JOBS) --target $$targets \
-	  && ctest --test-dir build/debug --output-on-failure -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
+	  && ctest --test-dir build/debug --output-on-failure -E '\.all_seeds' -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
 
 sanitize-service: deps  ## the service under AddressSanitizer and UBSan, through its whole contract (PARTS=6: a sixth of its cases)
 	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
@@ -187,7 +187,7 @@ simulate: deps  ## the whole control plane on simulated time, store and fabric (
 tsan: deps  ## the threaded tests under ThreadSanitizer (PARTS=3: a third of their programs)
 	@targets="$$(tests/sample.sh $(or $(PARTS),1) threads | xargs)" && echo "under ThreadSanitizer: $$targets" \
 	  && $(MAKE) --no-print-directory build PRESET=tsan TARGETS="$$targets" \
-	  && ctest --test-dir build/tsan --output-on-failure -L threads -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
+	  && ctest --test-dir build/tsan --output-on-failure -L threads -E '\.all_seeds' -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
 
 fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers (PARTS=3: a third of them)
 	@targets="$$(tests/sample.sh $(or $(PARTS),1) fuzz | xargs)" \
