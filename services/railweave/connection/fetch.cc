@@ -18,6 +18,11 @@ std::string hint_of(int status) {
   return status >= 300 && status < 400 ? "redirections are not followed: give the final URL" : "";
 }
 
+// A token in the clear is anybody's on the way.
+bool is_private(const api::Url& url) {
+  return url.tls || url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+}
+
 }  // namespace
 
 bool is_url(const std::string& path) { return path.starts_with("http://") || path.starts_with("https://"); }
@@ -29,6 +34,10 @@ Result<std::string> fetch(const std::string& url, const FetchAccess& access, std
   const auto path = std::min(url.find('/', host), url.size());
   auto parsed = api::parse_url(url.substr(0, path));
   if (!parsed) return std::unexpected(std::move(parsed.error()));
+  if (!access.token.empty() && !is_private(*parsed)) {
+    return fail(ErrorKind::invalid, "cli.tokenInClear", "a token is not sent without encryption", shown_url(url),
+                "use https://, with --ca-file for certificates of the site's own");
+  }
   api::ClientOptions options;
   options.service = shown_url(url);
   options.start_hint = "is that its address, and can it be reached from here?";

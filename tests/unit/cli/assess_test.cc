@@ -109,6 +109,10 @@ TEST(ImportOffline, ReadsAUrlWithAToken) {
   const Finished refused = run_railweave({"fabric", "import", url, "-O", scratch_path("refused.json")});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("status 401"), HasSubstr("--source-token-file")));
+  const Finished in_clear = run_railweave(
+      {"fabric", "import", "http://ufm.invalid/ufmRestV3/resources/ports", "--source-token-file", token, "-O", path});
+  EXPECT_NE(in_clear.exit_code, 0);
+  EXPECT_THAT(in_clear.err, AllOf(HasSubstr("not sent without encryption"), HasSubstr("https://")));
   for (const auto& asked : ufm.asked()) EXPECT_EQ(asked.method, "GET");
 }
 
