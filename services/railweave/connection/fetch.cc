@@ -18,7 +18,7 @@ std::string hint_of(int status) {
   return status >= 300 && status < 400 ? "redirections are not followed: give the final URL" : "";
 }
 
-// A token in the clear is anybody's on the way.
+// On the way a token in the clear can be read.
 bool is_private(const api::Url& url) {
   return url.tls || url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
 }

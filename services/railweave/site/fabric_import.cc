@@ -141,8 +141,7 @@ void add_fabric_import_command(CLI::App& fabric, Session& session) {
        "railweave fabric import dump.txt topo.xml cliques.txt --gpus-per-node 8 --hosts 'dgx-*'",
        "railweave fabric import ibdiagnet2.db_csv nodes.json topology.conf -o fabric.json",
        "railweave fabric import lldp/ config_db/ nodes.json -o fabric.json",
-       "railweave fabric import https://ufm.example/ufmRestV3/resources/ports --source-token-file ufm.token -o "
-       "fabric.json",
+       "railweave fabric import https://ufm/ufmRestV3/resources/ports --source-token-file token -o fabric.json",
        "railweave fabric import storage.txt --merge --subnet storage"});
   command
       .add_option(
