@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <arpa/inet.h>
+
 #include "api/client/client.h"
 
 namespace railweave::cli {
@@ -18,9 +20,12 @@ std::string hint_of(int status) {
   return status >= 300 && status < 400 ? "redirections are not followed: give the final URL" : "";
 }
 
-// On the way a token in the clear can be read.
+// Elsewhere a token in the clear can be read on its way. A name may begin like an address.
 bool is_private(const api::Url& url) {
-  return url.tls || url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+  in_addr address{};
+  const bool is_loopback =
+      ::inet_pton(AF_INET, url.host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24U) == IN_LOOPBACKNET;
+  return url.tls || is_loopback || url.host == "::1" || url.host == "localhost";
 }
 
 }  // namespace

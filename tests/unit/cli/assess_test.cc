@@ -109,10 +109,12 @@ TEST(ImportOffline, ReadsAUrlWithAToken) {
   const Finished refused = run_railweave({"fabric", "import", url, "-O", scratch_path("refused.json")});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("status 401"), HasSubstr("--source-token-file")));
-  const Finished in_clear = run_railweave(
-      {"fabric", "import", "http://ufm.invalid/ufmRestV3/resources/ports", "--source-token-file", token, "-O", path});
-  EXPECT_NE(in_clear.exit_code, 0);
-  EXPECT_THAT(in_clear.err, AllOf(HasSubstr("not sent without encryption"), HasSubstr("https://")));
+  for (const char* host : {"ufm.invalid", "127.0.0.1.ufm.invalid", "128.0.0.1"}) {
+    const std::string elsewhere = "http://" + std::string(host) + "/ufmRestV3/resources/ports";
+    const Finished in_clear = run_railweave({"fabric", "import", elsewhere, "--source-token-file", token, "-O", path});
+    EXPECT_NE(in_clear.exit_code, 0) << host;
+    EXPECT_THAT(in_clear.err, AllOf(HasSubstr("not sent without encryption"), HasSubstr("https://"))) << host;
+  }
   for (const auto& asked : ufm.asked()) EXPECT_EQ(asked.method, "GET");
 }
 
