@@ -1,7 +1,8 @@
 #include "fabric/base/message.h"
 
-#include <charconv>
 #include <system_error>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave {
 namespace {
@@ -124,10 +125,8 @@ std::string job_name(std::uint64_t number) {
 std::optional<std::uint64_t> job_number(std::string_view name) {
   if (!name.starts_with(kJob)) return std::nullopt;
   name.remove_prefix(kJob.size());
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || end != name.data() + name.size() || number == 0) return std::nullopt;
-  return number;
+  const auto number = whole_number<std::uint64_t>(name);
+  return number == 0U ? std::nullopt : number;
 }
 
 MessagePart job_part(std::string_view name, std::string note) {

@@ -1,18 +1,12 @@
 #include "fabric/generate/parameters.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 namespace {
-
-std::optional<std::uint32_t> parse_number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 bool is_word(std::string_view text) {
   return text.size() <= 64 && std::ranges::all_of(text, [](char c) {
@@ -35,17 +29,17 @@ std::optional<Ratio> parse_ratio(std::string_view text) {
   static constexpr std::uint32_t kMaxRatio = 1000;
   Ratio ratio;
   if (const auto colon = text.find(':'); colon != std::string_view::npos) {
-    const auto over = parse_number(text.substr(0, colon));
-    const auto under = parse_number(text.substr(colon + 1));
+    const auto over = whole_number<std::uint32_t>(text.substr(0, colon));
+    const auto under = whole_number<std::uint32_t>(text.substr(colon + 1));
     if (!over || !under) return std::nullopt;
     ratio = {*over, *under};
   } else if (const auto dot = text.find('.'); dot != std::string_view::npos) {
-    const auto whole = parse_number(text.substr(0, dot));
-    const auto tenths = parse_number(text.substr(dot + 1));
+    const auto whole = whole_number<std::uint32_t>(text.substr(0, dot));
+    const auto tenths = whole_number<std::uint32_t>(text.substr(dot + 1));
     if (!whole || !tenths || text.size() - dot != 2 || *whole > kMaxRatio) return std::nullopt;
     ratio = {*whole * 10 + *tenths, 10};
   } else {
-    const auto whole = parse_number(text);
+    const auto whole = whole_number<std::uint32_t>(text);
     if (!whole) return std::nullopt;
     ratio = {*whole, 1};
   }
@@ -59,7 +53,7 @@ std::optional<LinkSpec> parse_link_choice(std::string_view text) {
     return infiniband_link(4, *speed);
   }
   if (!text.ends_with('G')) return std::nullopt;
-  const auto gbps = parse_number(text.substr(0, text.size() - 1));
+  const auto gbps = whole_number<std::uint32_t>(text.substr(0, text.size() - 1));
   if (!gbps || *gbps == 0 || *gbps > 3200) return std::nullopt;
   return ethernet_link(from_gbps(*gbps));
 }
@@ -81,7 +75,7 @@ std::uint32_t ParameterReader::number(std::string_view name, std::string_view me
                                       std::uint32_t min, std::uint32_t max) {
   const auto text = declare(name, meaning, std::to_string(fallback));
   if (!text) return fallback;
-  const auto value = parse_number(*text);
+  const auto value = whole_number<std::uint32_t>(*text);
   if (value && *value >= min && *value <= max) return *value;
   refuse(name, *text, "a number from " + std::to_string(min) + " to " + std::to_string(max));
   return fallback;
@@ -91,7 +85,7 @@ std::optional<std::uint32_t> ParameterReader::number_or_auto(std::string_view na
                                                              std::uint32_t min, std::uint32_t max) {
   const auto text = declare(name, meaning, "auto");
   if (!text || *text == "auto") return std::nullopt;
-  const auto value = parse_number(*text);
+  const auto value = whole_number<std::uint32_t>(*text);
   if (value && *value >= min && *value <= max) return value;
   refuse(name, *text, "'auto' or a number from " + std::to_string(min) + " to " + std::to_string(max));
   return std::nullopt;

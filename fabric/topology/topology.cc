@@ -1,21 +1,11 @@
 #include "fabric/topology/topology.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "fabric/base/natural_order.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
-namespace {
-
-std::optional<unsigned> parse_count(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 unsigned Topology::tier_count() const {
   unsigned count = 0;
@@ -101,7 +91,7 @@ HcaId Topology::find_host_hca(std::string_view text_wanted) const {
   for (const auto hca : hcas(h)) {
     if (device(hca) == device_wanted) return hca;
   }
-  const auto nth = device_wanted.front() == '#' ? parse_count(device_wanted.substr(1)) : std::nullopt;
+  const auto nth = device_wanted.front() == '#' ? whole_number<unsigned>(device_wanted.substr(1)) : std::nullopt;
   return nth && *nth < hcas(h).size() ? hcas(h)[*nth] : HcaId();
 }
 
@@ -120,7 +110,7 @@ PortId Topology::find_port(std::string_view text_wanted) const {
   std::string_view number_wanted = text_wanted.substr(slash + 1);
   const bool is_gpu = number_wanted.starts_with("gpu");
   if (is_gpu) number_wanted.remove_prefix(3);
-  const auto n = parse_count(number_wanted);
+  const auto n = whole_number<unsigned>(number_wanted);
   if (!n) return {};
   if (is_gpu) {
     const HostId h = find_host(device_wanted);

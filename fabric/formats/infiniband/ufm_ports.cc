@@ -1,7 +1,6 @@
 #include "fabric/formats/infiniband/ufm_ports.h"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/json_reader.h"
@@ -24,30 +24,14 @@ struct PortName {
   unsigned number = 0;
 };
 
-template <class Number>
-std::optional<Number> number_of(std::string_view text, Number most) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value > most) return std::nullopt;
-  return value;
-}
-
 // "248a0703008a850b_1"
 std::optional<PortName> parse_port_name(std::string_view text) {
   const auto line = text.rfind('_');
   if (line == std::string_view::npos) return std::nullopt;
   const auto guid = parse_guid(text.substr(0, line));
-  const auto number = number_of<unsigned>(text.substr(line + 1), TopologyBuilder::kMaxPortsPerDevice);
+  const auto number = whole_number<unsigned>(text.substr(line + 1), TopologyBuilder::kMaxPortsPerDevice);
   if (!guid || !guid->known() || !number || *number == 0) return std::nullopt;
   return PortName{*guid, *number};
-}
-
-LinkSpeed speed_named(std::string_view text) {
-  for (const LinkSpeed speed : {LinkSpeed::sdr, LinkSpeed::ddr, LinkSpeed::qdr, LinkSpeed::fdr10, LinkSpeed::fdr,
-                                LinkSpeed::edr, LinkSpeed::hdr, LinkSpeed::ndr, LinkSpeed::xdr}) {
-    if (to_text(speed) == text) return speed;
-  }
-  return LinkSpeed::unknown;
 }
 
 // The fields of one port that count.
@@ -129,13 +113,14 @@ class UfmPortsReader {
     const bool of_switch = port.kind.find("Switch") != std::string::npos;
     const std::uint32_t device = device_of(at->guid, port, of_switch);
     draft_.device(device).ports = std::max(draft_.device(device).ports, at->number);
-    const unsigned lid = number_of<unsigned>(port.lid, kMaxPortLid).value_or(0);
+    const unsigned lid = whole_number<unsigned>(port.lid, kMaxPortLid).value_or(0);
     if (of_switch && lid != 0) draft_.device(device).lid = lid;
     if (port.state != "Link Up" || port.peer.empty() || port.peer == "N/A") return;
     const auto peer = parse_port_name(port.peer);
     if (!peer) return lost_.add(port.name);
     cables_.push_back(
-        {device, of_switch, *at, *peer, lid, infiniband_link(width_of_text(port.width), speed_named(port.speed))});
+        {device, of_switch, *at, *peer, lid,
+         infiniband_link(width_of_text(port.width), parse_link_speed(port.speed).value_or(LinkSpeed::unknown))});
   }
 
   // A switch is called by its system, as UFM puts the port behind a switch's description.

@@ -1,12 +1,13 @@
 #include "fabric/formats/sonic/sonic_rules.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <optional>
 
 #include <nlohmann/json.hpp>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 namespace {
@@ -106,10 +107,8 @@ const std::map<std::string, MapRule>& map_rules() {
 }
 
 std::optional<std::int64_t> number_in(const std::string& text, std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < least || value > most) return std::nullopt;
-  return value;
+  const auto value = whole_number(text, most);
+  return value && *value >= least ? value : std::nullopt;
 }
 
 class Checker {

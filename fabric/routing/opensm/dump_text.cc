@@ -1,6 +1,6 @@
 #include "fabric/routing/opensm/dump_text.h"
 
-#include <charconv>
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 
@@ -11,10 +11,7 @@ std::unexpected<Error> malformed_dump(std::size_t line, const std::string& what)
 
 std::optional<std::uint64_t> parse_number(std::string_view text, int base) {
   if (base == 16 && (text.starts_with("0x") || text.starts_with("0X"))) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
+  return whole_number(text, UINT64_MAX, base);
 }
 
 std::string_view take_word(std::string_view& text) {

@@ -1,7 +1,8 @@
 #include "services/railweave/assess/pod_fields.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
 
@@ -14,11 +15,7 @@ std::uint32_t gpus_of_pod(const Json& pod) {
     for (const char* name : {"nvidia.com/gpu", "amd.com/gpu"}) {
       const Json& count = field(limits, name);
       if (count.is_number_unsigned()) gpus += count.get<std::uint64_t>();
-      if (!count.is_string()) continue;
-      std::uint64_t value = 0;
-      const std::string text = count.get<std::string>();
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error == std::errc() && end == text.data() + text.size()) gpus += value;
+      if (count.is_string()) gpus += whole_number<std::uint64_t>(count.get_ref<const std::string&>()).value_or(0);
     }
   }
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(gpus, UINT16_MAX));

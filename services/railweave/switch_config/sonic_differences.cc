@@ -1,10 +1,11 @@
 #include "services/railweave/switch_config/sonic_differences.h"
 
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
 namespace {
@@ -39,18 +40,11 @@ bool names_port(std::string_view list, std::string_view port) {
   return false;
 }
 
-std::optional<unsigned> number_of(std::string_view text) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // "3" or "3-4".
 bool names_queue(std::string_view range, unsigned queue) {
   const auto dash = range.find('-');
-  const auto first = number_of(range.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : number_of(range.substr(dash + 1));
+  const auto first = whole_number<unsigned>(range.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : whole_number<unsigned>(range.substr(dash + 1));
   return first && last && *first <= queue && queue <= *last;
 }
 
@@ -126,7 +120,7 @@ std::optional<std::uint64_t> headroom_of(const Json& tables, const std::string& 
   if (name == "NULL") return std::nullopt;  // of the dynamic buffer model
   const Json& profile = field(field(tables, "BUFFER_PROFILE"), name);
   if (text_of(profile, "headroom_type") == "dynamic") return std::nullopt;
-  return profile.is_object() ? number_of(text_of(profile, "xoff")).value_or(0) : 0;
+  return profile.is_object() ? whole_number<unsigned>(text_of(profile, "xoff")).value_or(0) : 0;
 }
 
 // "3, 7-9"
@@ -147,7 +141,7 @@ void compare_map(const Json& wanted, const Json& has, const MapKind& kind, const
   std::map<std::pair<std::string, std::string>, std::vector<unsigned>> keys;  // by what is wanted and what is there
   for (const auto& [key, value] : wanted.items()) {
     if (const std::string there = text_of(has, key); there != text_of(value)) {
-      keys[{text_of(value), there}].push_back(number_of(key).value_or(0));
+      keys[{text_of(value), there}].push_back(whole_number<unsigned>(key).value_or(0));
     }
   }
   for (const auto& [values, numbers] : keys) {

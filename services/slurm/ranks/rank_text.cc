@@ -1,9 +1,9 @@
 #include "services/slurm/ranks/rank_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/slurm/ranks/admin_comment.h"
 
@@ -23,12 +23,7 @@ std::string_view take(std::string_view& text, char end) {
   return part;
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+std::optional<std::uint32_t> number(std::string_view text) { return whole_number<std::uint32_t>(text); }
 
 // "4" or "4-7".
 std::optional<std::pair<std::uint32_t, std::uint32_t>> range(std::string_view text) {

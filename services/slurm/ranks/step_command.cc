@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::slurm {
 namespace {
@@ -64,10 +65,8 @@ bool holds(const List& list, std::string_view name) {
 }
 
 std::optional<std::uint64_t> count(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0) return std::nullopt;
-  return value;
+  const auto value = whole_number<std::uint64_t>(text);
+  return value == 0U ? std::nullopt : value;
 }
 
 struct Reading {
