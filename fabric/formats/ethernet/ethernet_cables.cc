@@ -55,6 +55,16 @@ void EthernetCables::add_cable(std::string_view device, std::string_view port, s
   (void)port_at(peer, peer_port);
 }
 
+bool EthernetCables::add_neighbour(std::string_view device, std::string_view port, const Neighbour& neighbour) {
+  if (neighbour.name.empty() || neighbour.port.empty()) return false;
+  // Hosts that run containers or virtual machines bridge, too.
+  if (neighbour.bridges && !neighbour.is_station && !neighbour.port.starts_with("eth")) {
+    add_device(neighbour.name, Role::network_switch);
+  }
+  add_cable(device, port, neighbour.name, neighbour.port);
+  return true;
+}
+
 bool EthernetCables::is_switch(const Device& device) const {
   if (device.role != Role::unknown) return device.role == Role::network_switch;
   return !device.ports.empty() &&

@@ -28,6 +28,12 @@ class EthernetCables {
   void add_device(std::string_view device, Role role);
   void add_port(std::string_view device, std::string_view port, std::int64_t rate_mbps);  // 0: not known
   void add_cable(std::string_view device, std::string_view port, std::string_view peer, std::string_view peer_port);
+  // What a device received by LLDP at a port. False: the neighbour tells no name of its own or of its port, and is left out.
+  struct Neighbour {
+    std::string name, port;
+    bool bridges = false, is_station = false;  // its capabilities that are enabled
+  };
+  bool add_neighbour(std::string_view device, std::string_view port, const Neighbour& neighbour);
 
   [[nodiscard]] bool empty() const { return devices_.empty(); }
   [[nodiscard]] bool over_limit() const { return devices_.size() > kMaxDevices; }

@@ -7,9 +7,8 @@
 namespace railweave::fabric {
 namespace {
 
-struct Neighbour {
-  std::string name, port, port_name;
-  bool bridges = false, is_station = false;
+struct Neighbour : EthernetCables::Neighbour {
+  std::string port_id;  // where the port has no name
 };
 
 class LldpReader {
@@ -97,30 +96,22 @@ class LldpReader {
           std::string* text = part == "type" ? &type : part == "value" ? &value : nullptr;
           return text != nullptr && json_.peek() == '"' ? json_.string(*text) : json_.skip_value();
         });
-        if (type == "ifname" || type == "local") neighbour.port_name = value;
-        if (neighbour.port.empty()) neighbour.port = value;
+        if (type == "ifname" || type == "local") neighbour.port = value;
+        if (neighbour.port_id.empty()) neighbour.port_id = value;
         return ok;
       }
-      if (key == "descr" && json_.peek() == '"' && neighbour.port_name.empty()) {
-        return json_.string(neighbour.port);  // Linux gives the MAC address as id and the interface's name here
+      if (key == "descr" && json_.peek() == '"' && neighbour.port.empty()) {
+        return json_.string(neighbour.port_id);  // Linux gives the MAC address as id and the interface's name here
       }
       return json_.skip_value();
     });
   }
 
-  void add(const std::string& interface, const Neighbour& neighbour) {
+  void add(const std::string& interface, Neighbour& neighbour) {
     ++interfaces_;
-    const std::string& port = neighbour.port_name.empty() ? neighbour.port : neighbour.port_name;
-    if (neighbour.name.empty() || port.empty()) {
-      if (left_out_.size() < kMaxFindingObjects) left_out_.push_back(interface);
-      return;
-    }
-    cables_.add_device(device_, EthernetCables::Role::unknown);
-    // Hosts that run containers or virtual machines bridge, too.
-    if (neighbour.bridges && !neighbour.is_station && port.find("eth") != 0) {
-      cables_.add_device(neighbour.name, EthernetCables::Role::network_switch);
-    }
-    cables_.add_cable(device_, interface, neighbour.name, port);
+    if (neighbour.port.empty()) neighbour.port = neighbour.port_id;
+    if (cables_.add_neighbour(device_, interface, neighbour)) return;
+    if (left_out_.size() < kMaxFindingObjects) left_out_.push_back(interface);
   }
 
   JsonReader json_;

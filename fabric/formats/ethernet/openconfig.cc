@@ -1,9 +1,9 @@
 #include "fabric/formats/ethernet/openconfig.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/json_reader.h"
 
 namespace railweave::fabric {
@@ -19,21 +19,17 @@ std::int64_t rate_named(std::string_view speed) {
   speed = bare(speed);
   constexpr std::string_view kBegins = "SPEED_", kEnds = "GB";
   if (!speed.starts_with(kBegins) || !speed.ends_with(kEnds)) return 0;
-  std::int64_t gbps = 0;
   const std::string_view digits = speed.substr(kBegins.size(), speed.size() - kBegins.size() - kEnds.size());
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), gbps);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
-  return whole && gbps > 0 && gbps <= 100'000 ? gbps * kMbpsPerGbps : 0;
+  return std::max<std::int64_t>(0, whole_number<std::int64_t>(digits, 100'000).value_or(0)) * kMbpsPerGbps;
 }
 
-struct ToldNeighbour {
-  std::string system, port, port_kind, port_description;
-  bool bridges = false, is_station = false;
+struct ToldNeighbour : EthernetCables::Neighbour {
+  std::string port_kind, port_description;
 
   // Where the id is no name, as a MAC address, the description has it.
-  [[nodiscard]] const std::string& port_name() const {
+  void name_port() {
     const bool named = port_kind.empty() || bare(port_kind) == "INTERFACE_NAME" || bare(port_kind) == "LOCAL";
-    return named || port_description.empty() ? port : port_description;
+    if (!named && !port_description.empty()) port = port_description;
   }
 };
 
@@ -144,7 +140,7 @@ class OpenconfigReader {
   bool read_state(ToldNeighbour& neighbour) {
     return json_.entries([&](std::string_view key) {
       const std::string_view name = bare(key);
-      std::string* text = name == "system-name"        ? &neighbour.system
+      std::string* text = name == "system-name"        ? &neighbour.name
                           : name == "port-id"          ? &neighbour.port
                           : name == "port-id-type"     ? &neighbour.port_kind
                           : name == "port-description" ? &neighbour.port_description
@@ -178,24 +174,18 @@ class OpenconfigReader {
     return ok;
   }
 
-  void add(const ToldDevice& device) {
+  void add(ToldDevice& device) {
     const std::string source = device.source.substr(0, device.source.rfind(':'));
     const std::string& name = !device.system.empty() ? device.system : !source.empty() ? source : file_;
-    for (const ToldInterface& interface : device.interfaces) {
+    for (ToldInterface& interface : device.interfaces) {
       ++interfaces_;
       // OpenConfig is spoken by switches.
       cables_.add_device(name, EthernetCables::Role::network_switch);
       if (interface.rate_mbps > 0) cables_.add_port(name, interface.name, interface.rate_mbps);
-      for (const ToldNeighbour& neighbour : interface.neighbours) {
-        if (neighbour.system.empty() || neighbour.port_name().empty()) {
-          if (left_out_.size() < kMaxFindingObjects) left_out_.push_back(interface.name);
-          continue;
-        }
-        // Hosts that run containers or virtual machines bridge, too.
-        if (neighbour.bridges && !neighbour.is_station && !neighbour.port_name().starts_with("eth")) {
-          cables_.add_device(neighbour.system, EthernetCables::Role::network_switch);
-        }
-        cables_.add_cable(name, interface.name, neighbour.system, neighbour.port_name());
+      for (ToldNeighbour& neighbour : interface.neighbours) {
+        neighbour.name_port();
+        if (cables_.add_neighbour(name, interface.name, neighbour)) continue;
+        if (left_out_.size() < kMaxFindingObjects) left_out_.push_back(interface.name);
       }
     }
   }
