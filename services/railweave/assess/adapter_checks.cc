@@ -41,10 +41,6 @@ Selection select(const HostAdapters& host, const NcclNames& names) {
   return selection;
 }
 
-std::string setting(const CheckedEnvironment& checked, const char* name) {
-  return std::string(name) + "=" + checked.environment.value(name);
-}
-
 std::string sure_of(const HostAdapters& host) {
   return "certain for " + host.host + ", whose adapters the cables tell; hosts that no source knows are not judged";
 }
@@ -71,46 +67,39 @@ void check_list(const CheckedEnvironment& checked, std::vector<Advice>& advice) 
   }
   const std::string hosts = plural(concerned, "host", "hosts");
   if (worst != nullptr && fewest.compute + fewest.other == 0) {
-    advice.push_back({"ncclNoAdapter",
-                      "error",
-                      setting(checked, kHca) + " names no adapter that " + hosts + (concerned == 1 ? " has" : " have"),
-                      sure_of(*worst),
-                      "NCCL falls back to IP sockets there, or fails: " +
-                          formatted("%.0f Gb/s", worst->compute_gbps()) + " of adapters of each host are not used",
-                      std::string("unset it, or ") + kHca + "=" + worst->compute_list(),
-                      checked.environment.command,
-                      {checked.environment.job}});
+    Advice one =
+        checked.advice("ncclNoAdapter", "error",
+                       checked.setting(kHca) + " names no adapter that " + hosts + (concerned == 1 ? " has" : " have"));
+    one.sure = sure_of(*worst);
+    one.cost = "NCCL falls back to IP sockets there, or fails: " + formatted("%.0f Gb/s", worst->compute_gbps()) +
+               " of adapters of each host are not used";
+    one.action = std::string("unset it, or ") + kHca + "=" + worst->compute_list();
+    advice.push_back(std::move(one));
   } else if (worst != nullptr) {
-    advice.push_back({"ncclRailsLeftOut",
-                      "error",
-                      setting(checked, kHca) + " uses " + std::to_string(fewest.compute) + " of " +
-                          plural(worst->compute_ports(), "adapter port", "adapter ports"),
-                      sure_of(*worst),
-                      "traffic between hosts has " + formatted("%.0f of ", fewest.gbps) +
-                          formatted("%.0f Gb/s", worst->compute_gbps()) + " on " + hosts +
-                          ", and a collective runs at the rate of the slowest host",
-                      std::string("unset it, or ") + kHca + "=" + worst->compute_list(),
-                      checked.environment.command,
-                      {checked.environment.job}});
+    Advice one = checked.advice("ncclRailsLeftOut", "error",
+                                checked.setting(kHca) + " uses " + std::to_string(fewest.compute) + " of " +
+                                    plural(worst->compute_ports(), "adapter port", "adapter ports"));
+    one.sure = sure_of(*worst);
+    one.cost = "traffic between hosts has " + formatted("%.0f of ", fewest.gbps) +
+               formatted("%.0f Gb/s", worst->compute_gbps()) + " on " + hosts +
+               ", and a collective runs at the rate of the slowest host";
+    one.action = std::string("unset it, or ") + kHca + "=" + worst->compute_list();
+    advice.push_back(std::move(one));
   }
   if (mixed != nullptr) {
-    advice.push_back({"ncclOtherAdapters",
-                      "warning",
-                      setting(checked, kHca) + " also uses adapters of a storage or management network",
-                      sure_of(*mixed),
-                      "rings over these adapters are slower, and disturb storage",
-                      std::string(kHca) + "=" + mixed->compute_list(),
-                      checked.environment.command,
-                      {checked.environment.job}});
+    Advice one = checked.advice("ncclOtherAdapters", "warning",
+                                checked.setting(kHca) + " also uses adapters of a storage or management network");
+    one.sure = sure_of(*mixed);
+    one.cost = "rings over these adapters are slower, and disturb storage";
+    one.action = std::string(kHca) + "=" + mixed->compute_list();
+    advice.push_back(std::move(one));
   } else if (trapped != nullptr) {
-    advice.push_back({"ncclNamesByChance",
-                      "warning",
-                      setting(checked, kHca) + " also means adapters whose names begin like those in it",
-                      sure_of(*trapped),
-                      "adapters are used that were not meant",
-                      std::string(kHca) + "=" + trapped->compute_list() + " (\"=\" asks for whole names)",
-                      checked.environment.command,
-                      {checked.environment.job}});
+    Advice one = checked.advice("ncclNamesByChance", "warning",
+                                checked.setting(kHca) + " also means adapters whose names begin like those in it");
+    one.sure = sure_of(*trapped);
+    one.cost = "adapters are used that were not meant";
+    one.action = std::string(kHca) + "=" + trapped->compute_list() + " (\"=\" asks for whole names)";
+    advice.push_back(std::move(one));
   }
 }
 
@@ -119,14 +108,13 @@ void check_missing_list(const CheckedEnvironment& checked, std::vector<Advice>& 
     return host.named() && host.compute_ports() > 0 && host.compute_ports() < host.ports.size();
   });
   if (found == checked.hosts.end()) return;
-  advice.push_back({"ncclAdaptersNotNamed",
-                    "warning",
-                    std::string(kHca) + " is not set, on hosts that have adapters of storage or management, too",
-                    "likely: without it NCCL takes every adapter with a port that is up; a file or an image may set it",
-                    "rings over these adapters are slower, and disturb storage",
-                    std::string(kHca) + "=" + found->compute_list(),
-                    checked.environment.command,
-                    {checked.environment.job}});
+  Advice one =
+      checked.advice("ncclAdaptersNotNamed", "warning",
+                     std::string(kHca) + " is not set, on hosts that have adapters of storage or management, too");
+  one.sure = "likely: without it NCCL takes every adapter with a port that is up; a file or an image may set it";
+  one.cost = "rings over these adapters are slower, and disturb storage";
+  one.action = std::string(kHca) + "=" + found->get().compute_list();
+  advice.push_back(std::move(one));
 }
 
 bool is_rdma_device(std::string_view name) {
@@ -136,14 +124,11 @@ bool is_rdma_device(std::string_view name) {
 
 void add_interface(const CheckedEnvironment& checked, std::vector<Advice>& advice, const char* code, const char* what,
                    std::string sure) {
-  advice.push_back({code,
-                    "error",
-                    setting(checked, kInterface) + " " + what,
-                    std::move(sure),
-                    "ranks do not find each other over it: NCCL fails at its start",
-                    "name an IP interface that joins the hosts, as =eth0; or unset it",
-                    checked.environment.command,
-                    {checked.environment.job}});
+  Advice one = checked.advice(code, "error", checked.setting(kInterface) + " " + what);
+  one.sure = std::move(sure);
+  one.cost = "ranks do not find each other over it: NCCL fails at its start";
+  one.action = "name an IP interface that joins the hosts, as =eth0; or unset it";
+  advice.push_back(std::move(one));
 }
 
 void check_interface(const CheckedEnvironment& checked, std::vector<Advice>& advice) {
@@ -176,16 +161,13 @@ void check_interface(const CheckedEnvironment& checked, std::vector<Advice>& adv
 
 void check_rails(const CheckedEnvironment& checked, std::vector<Advice>& advice) {
   if (checked.environment.value("NCCL_CROSS_NIC") != "1") return;
-  const auto railed = std::ranges::find_if(checked.hosts, &HostAdapters::on_rails);
+  const auto railed = std::ranges::find_if(checked.hosts, [](const HostAdapters& host) { return host.on_rails(); });
   if (railed == checked.hosts.end()) return;
-  advice.push_back({"ncclCrossesRails",
-                    "warning",
-                    "NCCL_CROSS_NIC=1 on a fabric of rails",
-                    "certain for " + railed->host + ": its adapters are cabled to different leaves",
-                    "rings change from rail to rail and so cross spines, where routes meet; on rails they would not",
-                    "unset it (2, the default, keeps to rails where that costs nothing), or 0",
-                    checked.environment.command,
-                    {checked.environment.job}});
+  Advice one = checked.advice("ncclCrossesRails", "warning", "NCCL_CROSS_NIC=1 on a fabric of rails");
+  one.sure = "certain for " + railed->get().host + ": its adapters are cabled to different leaves";
+  one.cost = "rings change from rail to rail and so cross spines, where routes meet; on rails they would not";
+  one.action = "unset it (2, the default, keeps to rails where that costs nothing), or 0";
+  advice.push_back(std::move(one));
 }
 
 }  // namespace

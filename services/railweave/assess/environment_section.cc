@@ -5,8 +5,6 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMaxRows = 40;
-
 std::string settings_of(const JobEnvironment& environment) {
   std::string text;
   for (const auto& [name, value] : environment.variables) text += (text.empty() ? "" : " ") + name + "=" + value;
@@ -31,19 +29,16 @@ ReportSection environment_section(const SiteView& site) {
   const auto& environments = site.environments.jobs;
   if (environments.empty()) {
     section.text =
-        "No environment of a job was given (env in a job, /proc/PID/environ, nccl.conf, a batch script, or kubectl "
-        "get "
-        "pods -A -o json).";
+        "No environment of a job was given (env in a job, /proc/PID/environ, nccl.conf, a batch script, or "
+        "kubectl get pods -A -o json).";
     return section;
   }
   Json rows = Json::array();
   ReportTable table{{"job", "hosts", "variables of NCCL"}, {}, 0};
   for (const JobEnvironment& environment : environments) {
     rows.push_back(environment_json(environment));
-    if (table.rows.size() >= kMaxRows) ++table.left_off;
-    if (table.rows.size() >= kMaxRows) continue;
-    table.rows.push_back({environment.job, environment.hosts.empty() ? "-" : std::to_string(environment.hosts.size()),
-                          settings_of(environment)});
+    table.add({environment.job, environment.hosts.empty() ? "-" : std::to_string(environment.hosts.size()),
+               settings_of(environment)});
   }
   section.data["environments"] = std::move(rows);
   section.data["leftOut"] = site.environments.left_out;

@@ -1,6 +1,7 @@
 // The adapters of a host as libraries see them: device, port, rail, rate.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,20 @@ struct HostAdapters {
 };
 
 HostAdapters adapters_of(const fabric::Topology& topology, fabric::HostId host);
+
+// Those of each host that is asked for, worked out once; they stay where they are.
+class AdaptersOfHosts {
+ public:
+  explicit AdaptersOfHosts(const fabric::Topology& topology) : topology_(topology) {}
+  const HostAdapters& at(fabric::HostId host) {
+    const auto known = known_.find(host);
+    return known != known_.end() ? known->second : known_.emplace(host, adapters_of(topology_, host)).first->second;
+  }
+
+ private:
+  const fabric::Topology& topology_;
+  std::map<fabric::HostId, HostAdapters> known_;
+};
 
 // By its name, or by what is before the first dot of it.
 fabric::HostId host_named(const fabric::Topology& topology, const std::string& name);

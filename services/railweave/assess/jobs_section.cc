@@ -10,7 +10,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::size_t kMaxJobRows = 40, kPortsShown = 12, kMaxPorts = 1000;
+constexpr std::size_t kPortsShown = 12, kMaxPorts = 1000;
 
 std::string label_of(const PlacedJob& placed) {
   return placed.job.id +
@@ -111,16 +111,9 @@ void add_sharing(ReportSection& section, const SiteView& site, const std::vector
       ids.push_back(jobs[j].job.id);
       names += (names.empty() ? "" : ", ") + label_of(jobs[j]);
     }
-    if (rows.size() < kMaxPorts) {
-      if (table.rows.size() < kPortsShown) {
-        table.rows.push_back({port.port, port.from, port.to, names});
-      } else {
-        ++table.left_off;
-      }
-      rows.push_back({{"port", port.port}, {"from", port.from}, {"to", port.to}, {"jobs", std::move(ids)}});
-    } else {
-      ++table.left_off;
-    }
+    table.add({port.port, port.from, port.to, names}, kPortsShown);
+    if (rows.size() == kMaxPorts) continue;
+    rows.push_back({{"port", port.port}, {"from", port.from}, {"to", port.to}, {"jobs", std::move(ids)}});
   }
   section.data["sharedPorts"] = std::move(rows);
   section.data["sharedPortCount"] = shared.size();
@@ -157,12 +150,10 @@ ReportSection jobs_section(const SiteView& site) {
   for (const PlacedJob& placed : jobs) {
     rows.push_back(job_json(placed));
     unknown += placed.unknown_hosts;
-    if (table.rows.size() >= kMaxJobRows) ++table.left_off;
-    if (table.rows.size() >= kMaxJobRows) continue;
-    table.rows.push_back({label_of(placed), placed.job.user, std::to_string(placed.hosts.size()),
-                          placed.job.gpus == 0 ? "-" : std::to_string(placed.job.gpus),
-                          std::to_string(placed.groups_used) + " (" + std::to_string(placed.fewest_groups) + ")",
-                          std::to_string(placed.crossings) + " (" + std::to_string(placed.fewest_crossings) + ")"});
+    table.add({label_of(placed), placed.job.user, std::to_string(placed.hosts.size()),
+               placed.job.gpus == 0 ? "-" : std::to_string(placed.job.gpus),
+               std::to_string(placed.groups_used) + " (" + std::to_string(placed.fewest_groups) + ")",
+               std::to_string(placed.crossings) + " (" + std::to_string(placed.fewest_crossings) + ")"});
   }
   section.data["jobs"] = std::move(rows);
   section.data["leftOut"] = site.running.left_out;

@@ -2,7 +2,8 @@
 // its user guide, 2.4 to 2.30). A variable whose value is not known is judged by nothing.
 #pragma once
 
-#include <map>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,20 @@
 
 namespace railweave::cli {
 
+// What is looked at for every environment of a site, worked out once. The view must outlive it.
+struct CheckedSite {
+  explicit CheckedSite(const SiteView& view);
+  const SiteView& view;
+  AdaptersOfHosts adapters;
+  std::set<std::string> told_by_files;  // variables in files that are read by all processes; "*": any may be in one
+};
+
 // One environment beside what the fabric has. References must outlive it.
 struct CheckedEnvironment {
+  const CheckedSite& checks;
   const SiteView& site;
   const JobEnvironment& environment;
-  std::vector<HostAdapters> hosts;  // of the job, those that cables know
+  std::vector<std::reference_wrapper<const HostAdapters>> hosts;  // of the job, those that cables know
   std::vector<fabric::HostId> host_ids;
   double gpus_per_host = 0;  // the most of one host; 0: not known
 
@@ -27,9 +37,13 @@ struct CheckedEnvironment {
   [[nodiscard]] bool lacks(const std::string& name) const;
   // The value as an integer is not 0, as NCCL reads its switches.
   [[nodiscard]] bool is_on(const std::string& name) const;
+  // "NAME=VALUE"
+  [[nodiscard]] std::string setting(const char* name) const;
+  // About this environment; what it costs and what to do is for the caller to say.
+  [[nodiscard]] Advice advice(const char* code, const char* severity, std::string title) const;
 };
 
-CheckedEnvironment checked_environment(const SiteView& site, const JobEnvironment& environment);
+CheckedEnvironment checked_environment(CheckedSite& site, const JobEnvironment& environment);
 
 // Each adds what it finds; an Advice names the one environment as its object.
 void check_adapters(const CheckedEnvironment& checked, std::vector<Advice>& advice);

@@ -14,6 +14,15 @@ struct ReportTable {
   std::vector<std::string> titles;
   std::vector<std::vector<std::string>> rows;
   std::size_t left_off = 0;  // rows that are not shown
+
+  // The first `most` rows are shown.
+  void add(std::vector<std::string> row, std::size_t most = 40) {
+    if (rows.size() < most) {
+      rows.push_back(std::move(row));
+    } else {
+      ++left_off;
+    }
+  }
 };
 
 struct ReportSection {

@@ -13,15 +13,10 @@ std::string upper(std::string text) {
   return text;
 }
 
-Advice left_on(const CheckedEnvironment& checked, const char* code, const char* severity, const std::string& name) {
-  return {.code = code,
-          .severity = severity,
-          .title = name + "=" + checked.environment.value(name) + " is left on",
-          .sure = {},
-          .cost = {},
-          .action = "unset it; if something failed without it, look for that with NCCL_DEBUG=INFO",
-          .command = checked.environment.command,
-          .objects = {checked.environment.job}};
+Advice left_on(const CheckedEnvironment& checked, const char* code, const char* severity, const char* name) {
+  Advice one = checked.advice(code, severity, checked.setting(name) + " is left on");
+  one.action = "unset it; if something failed without it, look for that with NCCL_DEBUG=INFO";
+  return one;
 }
 
 // The largest rate of all adapters for jobs of one of the hosts.
