@@ -27,11 +27,9 @@ void measure(const fabric::RoutingEngine& engine, const fabric::RoutingInput& in
 
 }  // namespace
 
-std::vector<ComparedEngine> compare_engines(const fabric::FabricView& view, const RouteRequest& request) {
-  fabric::ScopeOptions options;
-  if (request.lmc) options.lmc = static_cast<std::uint8_t>(*request.lmc);
-  const auto scope = value_or_fail(fabric::RoutingScope::make(view.topology_ptr(), options));
-  fabric::RoutingInput input{.view = view, .scope = scope};
+std::vector<ComparedEngine> compare_engines(const RoutedFabric& routed, const RouteRequest& request) {
+  const auto scope = routed.routing.tables.scope_ptr();
+  fabric::RoutingInput input{.view = routed.view, .scope = scope};
   input.max_lanes = static_cast<unsigned>(request.max_lanes);
   input.threads = fabric::part_count();
   const auto* const taken = fabric::choose_engine(*scope).engine;
@@ -75,7 +73,7 @@ void print_engines(Output& output, const Json& engines) {
                {"UNREACHABLE", Align::right},
                {"CREDIT LOOPS", Align::right},
                {"ROUTED IN", Align::right},
-               {.title = "REPAIRS", .beneath = false}});
+               {"REPAIRS"}});
   for (const Json& one : engines) {
     const std::string name = text_of(one, "engine") + (flag_of(one, "taken") ? " (auto)" : "");
     if (one.contains("refused")) {

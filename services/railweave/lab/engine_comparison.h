@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "fabric/routing/audit/audit.h"
-#include "fabric/topology/fabric_view.h"
 #include "services/railweave/lab/routed_fabric.h"
 #include "services/railweave/terminal/json.h"
 #include "services/railweave/terminal/output.h"
@@ -22,8 +21,8 @@ struct ComparedEngine {
   fabric::AuditReport audit;
 };
 
-// In the order of the registry. The view is that after the failures.
-std::vector<ComparedEngine> compare_engines(const fabric::FabricView& view, const RouteRequest& request);
+// In the order of the registry, on the fabric after the failures.
+std::vector<ComparedEngine> compare_engines(const RoutedFabric& routed, const RouteRequest& request);
 
 Json to_json(const std::vector<ComparedEngine>& engines);
 void print_engines(Output& output, const Json& engines);  // as to_json() made them

@@ -145,7 +145,7 @@ void run(Session& session, const LabRouteOptions& options) {
     write_file_or_stdout(output, options.subnet, fabric::write_subnet_list(routed.view, routed.routing.tables.scope()));
   }
   Json answer = to_json(routed.report, *file.topology);
-  if (options.compare) answer["engines"] = to_json(compare_engines(routed.view, request));
+  if (options.compare) answer["engines"] = to_json(compare_engines(routed, request));
   session.exit_code = exit_code_of_findings(list(answer, "findings"), options.fail_on);
   if (output.is_document()) return output.document(answer);
   print(output, answer);
