@@ -1,7 +1,8 @@
 #include "services/control/views/path_levels.h"
 
 #include <map>
-#include <vector>
+#include <set>
+#include <utility>
 
 namespace railweave::control {
 
@@ -11,10 +12,11 @@ std::uint16_t path_levels(const FabricRoutes& routes, std::span<const PortId> po
   const auto& lanes = routes.routing.lanes.planes;
   const RoutingScope& scope = routes.scope();
   const Topology& t = scope.topology();
-  struct End {
-    std::uint32_t home = 0, destination = 0;
+  struct Ends {
+    std::map<std::uint32_t, std::uint32_t> of_home;                  // how many
+    std::set<std::pair<std::uint32_t, std::uint32_t>> destinations;  // (home, destination)
   };
-  std::map<PlaneId, std::vector<End>> ends;
+  std::map<PlaneId, Ends> ends;
   for (const PortId port : ports) {
     const PortId peer = t.peer(port);
     const SwitchId leaf = peer ? t.switch_of(peer) : SwitchId();
@@ -23,15 +25,16 @@ std::uint16_t path_levels(const FabricRoutes& routes, std::span<const PortId> po
     const PlaneId plane = scope.plane_of(leaf);
     if (plane.index() >= lanes.size() || lanes[plane.index()].path_level.empty() || routes.is_seen(plane)) continue;
     const std::uint32_t home = scope.plane(plane).home_of[scope.local(leaf)];
-    if (home != Plane::kNone) ends[plane].push_back({home, scope.local(id)});
+    if (home == Plane::kNone) continue;
+    if (ends[plane].destinations.emplace(home, scope.local(id)).second) ++ends[plane].of_home[home];
   }
   unsigned levels = 0;
   for (const auto& [plane, of_plane] : ends) {
     const std::size_t destinations = scope.plane(plane).destination_count();
-    for (const End& from : of_plane) {
-      for (const End& to : of_plane) {
-        if (from.destination == to.destination) continue;
-        levels |= 1U << lanes[plane.index()].level(from.home, to.destination, destinations);
+    for (const auto& [from, count] : of_plane.of_home) {
+      for (const auto& [home, destination] : of_plane.destinations) {
+        if (home == from && count == 1) continue;  // to itself
+        levels |= 1U << lanes[plane.index()].level(from, destination, destinations);
       }
     }
   }
