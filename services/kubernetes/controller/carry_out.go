@@ -376,7 +376,7 @@ func (r *Reconciler) resite(ctx context.Context, v *view, remembered *memory) er
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(site.Unusable, v.held.Job.Spec.ExcludeNodes) && len(site.Unusable) <= placement.MostNodes {
+	if !slices.Equal(site.Unusable, v.held.Job.Spec.ExcludeNodes) && len(site.Unusable) <= placement.MaxNodes {
 		job, err := r.Book.Client.Change(ctx, v.held.Job.ID, &contract.JobChange{ExcludeNodes: site.Unusable, Reason: "nodes of the cluster have changed"})
 		if contract.Away(err) {
 			return err

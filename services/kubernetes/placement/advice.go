@@ -9,8 +9,8 @@ import (
 	"railweave.dev/kubernetes/contract"
 )
 
-// MostNamed is of how many nodes an advice gives the names.
-const MostNamed = 16
+// MaxNamed is of how many nodes an advice gives the names.
+const MaxNamed = 16
 
 // Without is the request as it would have been before the pods took these nodes.
 func Without(body *contract.JobRequest, nodes []string) *contract.JobRequest {
@@ -42,9 +42,9 @@ func Advice(there, here *contract.PlacementAnswer, nodes []string) (string, *int
 	if slices.Equal(chosen, slices.Compact(own)) {
 		return "Railweave would have chosen the same nodes", new(int)
 	}
-	where := strings.Join(chosen[:min(len(chosen), MostNamed)], ", ")
-	if len(chosen) > MostNamed {
-		where += fmt.Sprintf(" and %d more", len(chosen)-MostNamed)
+	where := strings.Join(chosen[:min(len(chosen), MaxNamed)], ", ")
+	if len(chosen) > MaxNamed {
+		where += fmt.Sprintf(" and %d more", len(chosen)-MaxNamed)
 	}
 	if there.Predicted == nil || here.Predicted == nil || there.Predicted.CommunicationMs == nil || here.Predicted.CommunicationMs == nil {
 		return "Railweave would have chosen " + where, nil

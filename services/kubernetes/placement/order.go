@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MostHostfileBytes bounds the list of hosts: all annotations of a pod together have 256 KiB.
-const MostHostfileBytes = 128 << 10
+// MaxHostfileBytes bounds the list of hosts: all annotations of a pod together have 256 KiB.
+const MaxHostfileBytes = 128 << 10
 
 // NoOrder is that of a seat that has none yet.
 const NoOrder = -1
@@ -72,7 +72,7 @@ func Hostfile(seats []Seat, gpus int) string {
 	for _, seat := range ordered {
 		fmt.Fprintf(&text, "%s slots=%d\n", seat.Host, gpus)
 	}
-	if text.Len() > MostHostfileBytes {
+	if text.Len() > MaxHostfileBytes {
 		return ""
 	}
 	return text.String()

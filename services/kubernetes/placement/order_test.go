@@ -103,7 +103,7 @@ func TestOrdersArePermutationsAndStay(t *testing.T) {
 }
 
 func TestAHostfileThatFitsNoAnnotationIsLeftOut(t *testing.T) {
-	if Hostfile([]Seat{{Host: strings.Repeat("x", MostHostfileBytes)}}, 8) != "" {
+	if Hostfile([]Seat{{Host: strings.Repeat("x", MaxHostfileBytes)}}, 8) != "" {
 		t.Error("it was written")
 	}
 }

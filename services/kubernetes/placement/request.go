@@ -13,8 +13,8 @@ import (
 	"railweave.dev/kubernetes/group"
 )
 
-// MostNodes is how many nodes a request may name.
-const MostNodes = 4096
+// MaxNodes is how many nodes a request may name.
+const MaxNodes = 4096
 
 // Site is what of the cluster a request depends on.
 type Site struct {
@@ -50,9 +50,9 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 	}
 	switch {
 	case len(site.Unusable) == 0:
-	case len(site.Unusable) <= MostNodes:
+	case len(site.Unusable) <= MaxNodes:
 		body.ExcludeNodes = site.Unusable
-	case len(site.Usable) <= MostNodes:
+	case len(site.Usable) <= MaxNodes:
 		body.Nodes = site.Usable
 	}
 	return body, nil
