@@ -7,51 +7,10 @@
 #include "services/control/decide/queue_runner.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/job_repair.h"
-#include "tests/unit/control/control_fixture.h"
+#include "tests/unit/control/queue_fixture.h"
 
 namespace railweave::control::queue_test {
 namespace {
-
-class QueueTest : public ControlTest {
- protected:
-  void start_with_hosts(unsigned hosts) {
-    start();
-    topology_ = star_of_hosts(hosts, 8);
-    must(accept(topology_));
-    must(PutTenant{{.name = "research", .max_priority = "high"}, {}});
-    must(PutTenant{{.name = "guests", .max_priority = "high"}, {}});
-  }
-  JobId submit(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal",
-               std::int64_t duration_s = 3600, bool queue = true) {
-    const auto result = ask(command(tenant, gpus, priority, duration_s, queue));
-    EXPECT_TRUE(result) << result.error().error.text();
-    return result ? result->job : JobId();
-  }
-  static SubmitJob command(const std::string& tenant, std::uint32_t gpus, const std::string& priority = "normal",
-                           std::int64_t duration_s = 3600, bool queue = true) {
-    SubmitJob command = submit_job(tenant, 1, gpus);
-    command.spec.priority = priority;
-    command.spec.expected_duration_s = duration_s;
-    command.queue = queue;
-    return command;
-  }
-  [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
-  [[nodiscard]] JobState state_of(JobId id) const { return job(id)->state; }
-  void end(JobId id) { must(EndJob{id, JobState::completed, "", {}}); }
-  void pass(std::int64_t seconds) {
-    clock_us_ += seconds * 1'000'000;
-    must(ReportAlarms{{}, {}});  // the loop reads the clock with every batch
-  }
-  [[nodiscard]] LinkReport link_of(unsigned host, fabric::LinkState state) const {
-    for (const auto link : topology_->links()) {
-      const std::string text = topology_->link_text(link);
-      if (text.find(to_string(Guid(0x1000 + host))) != std::string::npos) return {text, state, false};
-    }
-    return {};
-  }
-
-  fabric::TopologyPtr topology_;
-};
 
 TEST_F(QueueTest, WhatFitsStartsInTheSameTransactionAndTheRestWaits) {
   start_with_hosts(2);
@@ -295,90 +254,6 @@ TEST_F(QueueTest, MaintenanceAndReservationsKeepGpusFree) {
   must(reserved);
   EXPECT_EQ(state_of(submit("research", 8, "normal", 3600)), JobState::queued);
   EXPECT_EQ(state_of(submit("guests", 8, "normal", 3600)), JobState::placed);
-}
-
-TEST_F(QueueTest, DamagedJobsAreRepairedByTheirTenantsPolicy) {
-  start_with_hosts(3);
-  must(PutTenant{{.name = "guests", .repair = RepairPolicy::apply, .repair_after_s = 0, .max_priority = "high"}, {}});
-  const JobId proposed = submit("research", 4);
-  const JobId applied = submit("guests", 4);
-  const auto node = [&](JobId id) { return topology_->find_host(job(id)->nodes.front()).index(); };
-  ASSERT_EQ(node(proposed), node(applied));
-  const auto lost = static_cast<unsigned>(node(proposed));
-  must(ReportLinks{"fabric", {link_of(lost, fabric::LinkState::down)}});
-  EXPECT_NE(job(proposed)->damage.whole_text().find("4 GPUs on node-" + std::to_string(lost)), std::string::npos)
-      << job(proposed)->damage.whole_text();
-  EXPECT_EQ(node(proposed), lost);
-  EXPECT_NE(node(applied), lost);
-  EXPECT_TRUE(job(applied)->damage.empty());
-  restart();
-  must(RepairJob{proposed, {}, {}, "", {}});
-  EXPECT_NE(node(proposed), lost);
-  EXPECT_TRUE(job(proposed)->damage.empty());
-  const auto again = ask(RepairJob{proposed, {}, {}, "", {}});
-  ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().error.code, "jobs.notDamaged");
-  restart();
-}
-
-TEST_F(QueueTest, DamageEndsWhenTheLinkReturns) {
-  start_with_hosts(2);
-  const JobId id = submit("research", 8);
-  const auto host = static_cast<unsigned>(topology_->find_host(job(id)->nodes.front()).index());
-  must(ReportLinks{"fabric", {link_of(host, fabric::LinkState::down)}});
-  EXPECT_FALSE(job(id)->damage.empty());
-  must(ReportLinks{"fabric", {link_of(host, fabric::LinkState::up)}});
-  EXPECT_TRUE(job(id)->damage.empty());
-  EXPECT_EQ(job(id)->history.back().reason.whole_text(), "all its GPUs are back");
-}
-
-// None of these jobs has a guarantee, whose alarm is another.
-TEST_F(QueueTest, DamageIsAnAlarmUntilTheJobIsWholeMovedOrEnded) {
-  start_with_hosts(3);
-  const JobId id = submit("research", 8);
-  const std::string alarm = "job.damaged:" + to_string(id);
-  const auto cable = [&](fabric::LinkState link) {
-    const auto host = static_cast<unsigned>(topology_->find_host(job(id)->nodes.front()).index());
-    must(ReportLinks{"fabric", {link_of(host, link)}});
-  };
-  const auto stands = [&] { return loop_->state()->alarms->contains(alarm); };
-  EXPECT_FALSE(stands());
-  cable(fabric::LinkState::down);
-  ASSERT_TRUE(stands());
-  const Alarm raised = loop_->state()->alarms->at(alarm);
-  EXPECT_EQ(raised.severity, AlarmSeverity::critical);
-  EXPECT_NE(raised.text.whole_text().find(job(id)->damage.whole_text()), std::string::npos) << raised.text.whole_text();
-  EXPECT_EQ(raised.jobs, std::vector<std::string>{to_string(id)});
-  restart();
-  EXPECT_TRUE(stands());
-  cable(fabric::LinkState::up);
-  EXPECT_FALSE(stands());
-
-  cable(fabric::LinkState::down);
-  ASSERT_TRUE(stands());
-  must(RepairJob{id, {}, {}, "", {}});
-  EXPECT_FALSE(stands());
-
-  cable(fabric::LinkState::down);
-  ASSERT_TRUE(stands());
-  must(EndJob{id, JobState::completed, ""});
-  EXPECT_FALSE(stands());
-  EXPECT_TRUE(loop_->state()->alarms->empty());
-}
-
-TEST_F(QueueTest, RanksLeaveALostGpuWhichIsDrained) {
-  start_with_hosts(2);
-  const JobId id = submit("research", 4);
-  const std::string node = job(id)->nodes.front();
-  const unsigned local = topology_->local_index(job(id)->placement.gpu_of_rank[2]);
-  must(RepairJob{id, {}, {{node, local}}, "Xid 79", {}});
-  EXPECT_TRUE(loop_->state()->drains->contains({DrainKind::gpu, node + ":" + std::to_string(local)}));
-  EXPECT_FALSE(loop_->state()->drains->contains({DrainKind::node, node})) << "its other GPUs stay in service";
-  ASSERT_FALSE(job(id)->placement.gpu_of_rank.empty());
-  for (const auto gpu : job(id)->placement.gpu_of_rank) {
-    EXPECT_FALSE(topology_->name(topology_->host(gpu)) == node && topology_->local_index(gpu) == local);
-  }
-  restart();
 }
 
 TEST_F(QueueTest, PolicyIsCheckedVersionedAndKept) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::backfill_test {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fabric/generate/generate.h"
+#include "tests/support/seeds.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::place_wait_test {

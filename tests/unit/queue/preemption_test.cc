@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::preemption_test {

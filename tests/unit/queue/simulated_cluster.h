@@ -11,7 +11,6 @@
 
 #include "scheduler/placement/fit/allocation.h"
 #include "scheduler/queue/queue_cycle.h"
-#include "tests/support/seeds.h"
 
 namespace railweave::scheduler::testing_support {
 
