@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Linters of what clang does not read: Python (ruff), shell (shellcheck), TypeScript (biome), Go (go vet). Installs them where
-# they are missing, from PyPI and npm, of pinned versions, below ~/.cache/railweave. lint.sh [FILE...]:
+# Linters of what clang does not read: Python (ruff), shell (shellcheck), TypeScript (biome), Go (go vet,
+# staticcheck). Installs them where they are missing, from PyPI, npm and Go's proxy, of pinned versions, below ~/.cache/railweave. lint.sh [FILE...]:
 # these files only (pre-commit); a linter whose language is not there, or cannot be had, is left out, which is said.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/railweave"
 BIOME=2.6.8
+STATICCHECK=v0.8.2
 [ $# -gt 0 ] && files=("$@") || mapfile -t files < <(git ls-files --cached --others --exclude-standard)
 failed=()
 
@@ -54,17 +55,20 @@ fi
 mapfile -t go < <(some '^services/kubernetes/.*\.go$')
 if [ ${#go[@]} -gt 0 ]; then
   if command -v go > /dev/null; then
+    [ -x "$cache/staticcheck-$STATICCHECK/staticcheck" ] ||
+      GOBIN="$cache/staticcheck-$STATICCHECK" go install "honnef.co/go/tools/cmd/staticcheck@$STATICCHECK" >&2
     for module in services/kubernetes services/kubernetes/scheduler; do
       [ -f "$module/go.mod" ] || continue
       # What it needs of Kubernetes takes five minutes to compile where `make kubernetes` has not.
       if [[ $module == */scheduler ]] && ! tests/kubernetes/binaries/build.sh --where kube-scheduler > /dev/null 2>&1; then
-        echo "go vet, $module: left out, Kubernetes is not built (make kubernetes)"
+        echo "go vet and staticcheck, $module: left out, Kubernetes is not built (make kubernetes)"
         continue
       fi
       check "go vet, $module" bash -c 'cd "$0" && go vet ./...' "$module"
+      check "staticcheck, $module" bash -c 'cd "$0" && "$1" ./...' "$module" "$cache/staticcheck-$STATICCHECK/staticcheck"
     done
   else
-    echo "go vet: left out, there is no Go"
+    echo "go vet, staticcheck: left out, there is no Go"
   fi
 fi
 [ ${#failed[@]} -eq 0 ] || { printf 'FAILED: %s\n' "${failed[@]}" >&2; exit 1; }

@@ -165,6 +165,7 @@ func (b *Book) Away() time.Duration {
 
 // ErrAway is the answer while the service cannot be asked, ErrChanged where the job was changed while it was read.
 var (
+	//lint:ignore ST1005 it begins with a name
 	ErrAway    error = &contract.Unreached{Cause: errors.New("Railweave cannot be reached")}
 	ErrChanged       = errors.New("the job was changed while it was read")
 )
