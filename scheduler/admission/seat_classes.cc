@@ -30,8 +30,8 @@ class PortSigns {
       const auto link = fabric::directed_link(topology_, end);
       sign.push_back(static_cast<std::uint64_t>(ledger_.capacity_mbps(link)));
       sign.push_back(ledger_.lanes_on(link));
-      for (std::uint8_t one = 0; one < ledger_.classes(); ++one) {
-        sign.push_back(static_cast<std::uint64_t>(ledger_.reserved_mbps(link, one)));
+      for (std::size_t one = 0; one < ledger_.classes(); ++one) {
+        sign.push_back(static_cast<std::uint64_t>(ledger_.reserved_mbps(link, static_cast<std::uint8_t>(one))));
       }
     }
   }

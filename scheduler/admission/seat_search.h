@@ -61,14 +61,14 @@ class SeatSearch {
   [[nodiscard]] std::vector<Counts> starts();
   [[nodiscard]] Counts start_of(std::span<const std::uint32_t> order) const;
   [[nodiscard]] Counts spread_over_classes(const std::vector<std::size_t>& by_group) const;
-  bool improve(Counts counts, bool spare_a_link, const Offer& offer);
+  bool improve(Counts counts, bool spare_a_link, const Offer& to);
   [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> moves_of(const Counts& counts);
   bool improve_once(Counts& counts, std::int64_t& cost, bool spare_a_link);
   [[nodiscard]] bool complete(Counts& counts, std::size_t but) const;
   // --- every choice
-  End enumerate(const Offer& offer);
+  End enumerate(const Offer& to);
   End enumerate_from(std::size_t next, Counts& counts, std::uint64_t units, std::size_t in_group, std::size_t seats,
-                     const Offer& offer);
+                     const Offer& to);
 
   std::span<const Seat> seats_;
   SeatLoads loads_;

@@ -1,9 +1,9 @@
 #include "services/slurm/job_detail.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/slurm/ranks/rank_text.h"
 
@@ -34,14 +34,12 @@ std::vector<unsigned> indices_of(std::string_view gres) {
     while (!list.empty()) {
       const std::string_view part = list.substr(0, list.find(','));
       list.remove_prefix(std::min(list.size(), part.size() + 1));
-      unsigned from = 0;
-      const char* end = part.data() + part.size();
-      const auto first = std::from_chars(part.data(), end, from);
-      unsigned to = from;
-      if (first.ec != std::errc()) return {};
-      if (first.ptr != end && (*first.ptr != '-' || std::from_chars(first.ptr + 1, end, to).ptr != end)) return {};
-      if (to < from || to >= kMaxGpus) return {};
-      for (unsigned i = from; i <= to; ++i) indices.push_back(i);
+      const auto dash = part.find('-');
+      const auto from = whole_number<unsigned>(part.substr(0, dash));
+      const auto to =
+          dash == std::string_view::npos ? from : whole_number<unsigned>(part.substr(dash + 1), kMaxGpus - 1);
+      if (!from || !to || *to < *from || *to >= kMaxGpus) return {};
+      for (unsigned i = *from; i <= *to; ++i) indices.push_back(i);
     }
   }
   std::ranges::sort(indices);

@@ -39,6 +39,6 @@ std::optional<Rejection> over_limits(const ClusterState& state, const scheduler:
 
 // The refusal as an answer, with changes of the request or of the fabric after which the job would start now or, where it
 // never could, later. Each was asked again with start_job(); what would not be so is not offered.
-Rejection with_changes(const SubmissionInput& in, const std::shared_ptr<const Job>& job, Rejection refused);
+Rejection with_changes(const SubmissionInput& in, const std::shared_ptr<const Job>& requested, Rejection refused);
 
 }  // namespace railweave::control

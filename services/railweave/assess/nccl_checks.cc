@@ -12,8 +12,8 @@ constexpr std::size_t kMaxHostsChecked = 4096;
 
 }  // namespace
 
-CheckedSite::CheckedSite(const SiteView& of) : view(of), adapters(*of.topology) {
-  for (const JobEnvironment& environment : of.environments.jobs) {
+CheckedSite::CheckedSite(const SiteView& site) : view(site), adapters(*site.topology) {
+  for (const JobEnvironment& environment : site.environments.jobs) {
     if (environment.whole) continue;
     for (const auto& [name, value] : environment.variables) told_by_files.insert(name);
     told_by_files.insert(environment.unknown.begin(), environment.unknown.end());

@@ -16,7 +16,7 @@ namespace railweave::cli {
 
 // What is looked at for every environment of a site, worked out once. The view must outlive it.
 struct CheckedSite {
-  explicit CheckedSite(const SiteView& view);
+  explicit CheckedSite(const SiteView& site);
   const SiteView& view;
   AdaptersOfHosts adapters;
   std::set<std::string> told_by_files;  // variables in files that are read by all processes; "*": any may be in one
