@@ -1,4 +1,4 @@
-#include "services/control/events/event_catch_up.h"
+#include "services/control/event_catch_up.h"
 
 #include <chrono>
 #include <utility>
@@ -6,7 +6,7 @@
 namespace railweave::control {
 namespace {
 
-constexpr std::size_t kPage = 1000;
+constexpr std::size_t kRecordsAtOnce = 1000;
 constexpr auto kPause = std::chrono::milliseconds(20);  // when every watcher is full
 
 bool go_live(EventFeed& feed, std::uint64_t after_seq, const std::shared_ptr<EventWatcher>& watcher) {
@@ -16,19 +16,13 @@ bool go_live(EventFeed& feed, std::uint64_t after_seq, const std::shared_ptr<Eve
 
 }  // namespace
 
-EventCatchUp::EventCatchUp(db::Journal& journal, EventFeed& feed)
-    : journal_(journal), feed_(feed), thread_([this] { run(); }) {}
+EventCatchUp::EventCatchUp(db::Journal& journal, EventFeed& feed) : journal_(journal), feed_(feed) {
+  worker_.start([this](Worker::Turn& turn) { run(turn); });
+}
 
 EventCatchUp::~EventCatchUp() { stop(); }
 
-void EventCatchUp::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
+void EventCatchUp::stop() { worker_.stop(); }
 
 void EventCatchUp::follow(std::uint64_t after_seq, std::shared_ptr<EventWatcher> watcher) {
   if (go_live(feed_, after_seq, watcher)) return;
@@ -36,35 +30,45 @@ void EventCatchUp::follow(std::uint64_t after_seq, std::shared_ptr<EventWatcher>
     const std::lock_guard lock(mutex_);
     behind_.push_back({after_seq, std::move(watcher)});
   }
-  wake_.notify_one();
+  worker_.wake();
 }
 
-void EventCatchUp::run() {
-  std::unique_lock lock(mutex_);
+std::optional<EventCatchUp::Behind> EventCatchUp::take() {
+  const std::lock_guard lock(mutex_);
+  if (behind_.empty()) return std::nullopt;
+  std::optional<Behind> next = std::move(behind_.front());
+  behind_.pop_front();
+  return next;
+}
+
+void EventCatchUp::run(Worker::Turn& turn) {
   std::size_t idle = 0;  // consecutive watchers that had no room
-  for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !behind_.empty(); });
-    if (stopping_) return;
-    if (idle >= behind_.size()) {
-      wake_.wait_for(lock, kPause, [this] { return stopping_; });
-      if (stopping_) return;
+  while (!turn.is_to_end()) {
+    std::optional<Behind> next = take();
+    if (!next) {
+      turn.rest();
+      continue;
+    }
+    const bool full = !next->watcher->closed() && !next->watcher->ready();
+    const bool done = !full && step(*next);
+    idle = full ? idle + 1 : 0;
+    std::size_t left = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!done) behind_.push_back(std::move(*next));
+      left = behind_.size();
+    }
+    if (full && idle >= left) {
+      turn.pause(kPause);
       idle = 0;
     }
-    Behind next = std::move(behind_.front());
-    behind_.pop_front();
-    lock.unlock();
-    const bool full = !next.watcher->closed() && !next.watcher->ready();
-    const bool done = !full && step(next);
-    lock.lock();
-    idle = full ? idle + 1 : 0;
-    if (!done) behind_.push_back(std::move(next));
   }
 }
 
 bool EventCatchUp::step(Behind& behind) {
   if (behind.watcher->closed()) return true;
   auto records = journal_.read({.after_seq = behind.after_seq,
-                                .limit = kPage,
+                                .limit = kRecordsAtOnce,
                                 .kinds = {},
                                 .subject_kind = {},
                                 .subject_id = {},

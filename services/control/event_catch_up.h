@@ -2,16 +2,16 @@
 // no faster than each watcher accepts them. Used by the event stream of the API. Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "db/journal.h"
+#include "fabric/base/worker/worker.h"
 #include "services/control/events/event_feed.h"
 
 namespace railweave::control {
@@ -47,17 +47,16 @@ class EventCatchUp {
     std::shared_ptr<EventWatcher> watcher;
   };
 
-  void run();
+  void run(Worker::Turn& turn);
+  std::optional<Behind> take();
   // True when the watcher needs no more steps: it is live, closed or failed.
   bool step(Behind& behind);
 
   db::Journal& journal_;
   EventFeed& feed_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Behind> behind_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::deque<Behind> behind_;  // guarded by mutex_
+  Worker worker_{"catch-up"};  // last: uses all of the above
 };
 
 }  // namespace railweave::control

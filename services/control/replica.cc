@@ -3,37 +3,27 @@
 #include <utility>
 
 namespace railweave::control {
+namespace {
+
+constexpr std::chrono::milliseconds kAfterWarning{200};
+
+}  // namespace
 
 Replica::Replica(db::SharedJournal& journal, ControlLoop& loop, ReplicaOptions options)
     : journal_(journal), loop_(loop), options_(std::move(options)) {}
 
-Replica::~Replica() { stop(); }
-
 void Replica::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-}
-
-void Replica::stop() {
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
+  worker_.start([this](Worker::Turn& turn) {
+    while (!turn.is_to_end() && !step()) {
+      if (!last_warning_.empty()) turn.pause(kAfterWarning);
+    }
+  });
 }
 
 std::chrono::milliseconds Replica::staleness() const {
   if (!follows_) return std::chrono::milliseconds(0);
   const Clock::time_point fresh{Clock::duration(fresh_.load())};
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - fresh);
-}
-
-void Replica::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    if (step()) return;
-    if (!last_warning_.empty()) pause(stop);
-  }
-}
-
-void Replica::pause(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  wake_.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
 }
 
 bool Replica::step() {

@@ -4,14 +4,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "db/shared_journal.h"
 #include "fabric/base/log/log.h"
+#include "fabric/base/worker/worker.h"
 #include "services/control/control_loop.h"
 
 namespace railweave::control {
@@ -30,10 +28,10 @@ class Replica {
   Replica(db::SharedJournal& journal, ControlLoop& loop, ReplicaOptions options);
   Replica(const Replica&) = delete;
   Replica& operator=(const Replica&) = delete;
-  ~Replica();
+  ~Replica() = default;
 
   void start();
-  void stop();
+  void stop() { worker_.stop(); }
   // Instead of start(), on the caller's thread: what is new, and the lead where it is free. True: it is done, for good.
   bool step();
 
@@ -44,9 +42,7 @@ class Replica {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void run(const std::stop_token& stop);
   bool take_over();
-  void pause(const std::stop_token& stop);
 
   db::SharedJournal& journal_;
   ControlLoop& loop_;
@@ -54,9 +50,7 @@ class Replica {
   std::atomic<bool> follows_{true};
   std::atomic<Clock::rep> fresh_{Clock::now().time_since_epoch().count()};
   std::string last_warning_;  // of the thread
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
-  std::jthread thread_;  // last: uses all of the above
+  Worker worker_{"replica"};  // last: uses all of the above
 };
 
 }  // namespace railweave::control

@@ -10,7 +10,13 @@ SnapshotWriter::SnapshotWriter(db::Journal& journal, const EventCodec& codec, Op
 SnapshotWriter::~SnapshotWriter() { stop(nullptr); }
 
 void SnapshotWriter::start() {
-  thread_ = std::thread([this] { run(); });
+  worker_.start([this](Worker::Turn& turn) {
+    bool goes_on = true;
+    do {
+      goes_on = turn.rest();
+      save_offered();  // at the end too
+    } while (goes_on);
+  });
 }
 
 void SnapshotWriter::offer(const ClusterStatePtr& state) {
@@ -20,30 +26,15 @@ void SnapshotWriter::offer(const ClusterStatePtr& state) {
     const std::lock_guard lock(mutex_);
     next_ = state;
   }
-  wake_.notify_one();
+  worker_.wake();
 }
 
 void SnapshotWriter::stop(const ClusterStatePtr& last) {
   {
     const std::lock_guard lock(mutex_);
-    stopping_ = true;
     if (last != nullptr && last->seq > last_seq_) next_ = last;
   }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void SnapshotWriter::run() {
-  for (;;) {
-    ClusterStatePtr next;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return stopping_ || next_ != nullptr; });
-      next = std::exchange(next_, nullptr);
-      if (next == nullptr) return;
-    }
-    save(*next);
-  }
+  worker_.stop();
 }
 
 void SnapshotWriter::save_offered() {

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 #include "db/journal.h"
 #include "fabric/base/log/log.h"
+#include "fabric/base/worker/worker.h"
 #include "services/control/events/event_codec.h"
 #include "services/control/state/cluster_state.h"
 
@@ -42,7 +41,6 @@ class SnapshotWriter {
   [[nodiscard]] std::uint64_t saved() const { return saved_; }
 
  private:
-  void run();
   void save(const ClusterState& state);
 
   db::Journal& journal_;
@@ -52,11 +50,8 @@ class SnapshotWriter {
   std::atomic<std::uint64_t> saved_ = 0;
 
   std::mutex mutex_;
-  std::condition_variable wake_;
-  ClusterStatePtr next_;
-  bool stopping_ = false;
-
-  std::thread thread_;
+  ClusterStatePtr next_;        // guarded by mutex_
+  Worker worker_{"snapshots"};  // last: uses all of the above
 };
 
 }  // namespace railweave::control

@@ -22,7 +22,7 @@
 #include "fabric/base/log/log.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/control_loop.h"
-#include "services/control/events/event_catch_up.h"
+#include "services/control/event_catch_up.h"
 #include "services/control/events/event_feed.h"
 #include "services/control/journal_scrub.h"
 #include "services/control/live/live_subnets.h"

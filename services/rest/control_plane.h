@@ -11,7 +11,7 @@
 #include "db/journal.h"
 #include "services/control/agents/node_agents.h"
 #include "services/control/control_loop.h"
-#include "services/control/events/event_catch_up.h"
+#include "services/control/event_catch_up.h"
 #include "services/control/events/event_feed.h"
 #include "services/control/live/status/live_fabric.h"
 #include "services/control/replica.h"

@@ -154,7 +154,7 @@ MAY_INCLUDE = {
     # A request that this replica cannot answer goes to the one that leads.
     "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client", "services/rest/access"],
     # Who a caller is and what it may call.
-    "services/rest/access": ["fabric/base", "fabric/base/log", "fabric/base/text", "db", "services/json", "services/control/state", "services/control/events", "services/control/codec",
+    "services/rest/access": ["fabric/base", "fabric/base/log", "fabric/base/worker", "fabric/base/text", "db", "services/json", "services/control/state", "services/control/events", "services/control/codec",
                              "api/http/message", "api/http/dispatch", "api/client"],
     # Events sent to users' addresses.
     "services/webhooks": ["fabric/base", "fabric/base/log", "fabric/base/worker", "db", "api/client", "services/control", "services/control/events", "services/control/codec",
@@ -166,7 +166,7 @@ MAY_INCLUDE = {
                            "scheduler/queue/cycle", "scheduler/queue/policy", "scheduler/queue/repair", "scheduler/admission", "db", "api/operations",
                            "services/json", "services/control/state", "services/control/events", "services/control/views",
                            "services/control/guarantees", "services/control/agents", "services/control/decide", "services/control/codec", "services/control/live/status"],
-    "services/rest/handlers": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/generate", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
+    "services/rest/handlers": ["fabric/base", "fabric/base/worker", "fabric/base/text", "fabric/topology", "fabric/generate", "fabric/formats", "fabric/formats/gpu", "fabric/formats/native",
                                "fabric/routing/opensm", "scheduler/placement", "scheduler/queue/cycle", "db", "api", "api/http/message",
                                "api/http/dispatch", "api/operations", "services/json", "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees", "services/control/agents",
                                "services/control/live/status", "services/control/decide", "services/control/codec", "services/rest", "services/rest/access", "services/rest/json",
@@ -189,7 +189,7 @@ MAY_INCLUDE = {
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.
-    "services/railweave/terminal": ["fabric/base", "fabric/base/text"],
+    "services/railweave/terminal": ["fabric/base", "fabric/base/worker", "fabric/base/text"],
     "services/railweave/connection": ["fabric/base", "fabric/base/text", "api/client", "api/http/message", "services/railweave/terminal"],
     "services/railweave/command_line": ["fabric/base", "services/railweave/terminal", "services/railweave/connection"],
     "services/railweave/views": ["fabric/base", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],

@@ -19,16 +19,8 @@ void show(const std::string& text) {
 
 }  // namespace
 
-Progress::Progress(std::string what, std::size_t columns)
-    : columns_(columns), what_(std::move(what)), thread_([this] { run(); }) {}
-
-Progress::~Progress() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
+Progress::Progress(std::string what, std::size_t columns) : columns_(columns), what_(std::move(what)) {
+  worker_.start([this](Worker::Turn& turn) { run(turn); });
 }
 
 void Progress::say(std::string what) {
@@ -36,16 +28,20 @@ void Progress::say(std::string what) {
   what_ = std::move(what);
 }
 
-void Progress::run() {
+std::string Progress::what() {
+  const std::lock_guard lock(mutex_);
+  return what_;
+}
+
+void Progress::run(Worker::Turn& turn) {
   using Clock = std::chrono::steady_clock;
   const auto started = Clock::now();
-  std::unique_lock lock(mutex_);
-  if (wake_.wait_for(lock, kPatience, [this] { return stopping_; })) return;
+  if (!turn.rest(kPatience)) return;
   do {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count();
-    const std::string line = printable(what_) + " ... " + std::to_string(seconds) + " s";
+    const std::string line = printable(what()) + " ... " + std::to_string(seconds) + " s";
     show("\r\033[K" + shortened(line, columns_ > 1 ? columns_ - 1 : 1));
-  } while (!wake_.wait_for(lock, kTick, [this] { return stopping_; }));
+  } while (turn.rest(kTick));
   show("\r\033[K");
 }
 

@@ -2,32 +2,31 @@
 // destructor. The caller makes sure that stderr is a terminal. say() may be called from any thread.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <mutex>
 #include <string>
-#include <thread>
+
+#include "fabric/base/worker/worker.h"
 
 namespace railweave::cli {
 
 class Progress {
  public:
   Progress(std::string what, std::size_t columns);
-  ~Progress();
+  ~Progress() = default;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void say(std::string what);
 
  private:
-  void run();
+  void run(Worker::Turn& turn);
+  [[nodiscard]] std::string what();
 
   const std::size_t columns_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::string what_;       // guarded by mutex_
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  std::string what_;           // guarded by mutex_
+  Worker worker_{"progress"};  // last: uses all of the above
 };
 
 }  // namespace railweave::cli

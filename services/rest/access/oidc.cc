@@ -31,34 +31,24 @@ bool looks_like_jwt(std::string_view token) { return std::ranges::count(token, '
 
 Oidc::Oidc(Options options) : options_(std::move(options)) {
   read_keys();
-  thread_ = std::thread([this] { run(); });
+  worker_.start([this](Worker::Turn& turn) { run(turn); });
 }
 
-Oidc::~Oidc() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-}
-
-void Oidc::run() {
+void Oidc::run(Worker::Turn& turn) {
   const bool file = !is_url(options_.keys);
   auto written = file ? time_of(options_.keys) : std::filesystem::file_time_type();
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    wake_.wait_for(lock, std::min(kLook, options_.least_between_reads), [this] { return stopping_; });
-    if (stopping_) return;
-    const auto since = Clock::now() - last_read_;
-    const bool changed = file && time_of(options_.keys) != written;
-    const bool wanted = (asked_ || keys_ == nullptr) && since >= options_.least_between_reads;
-    if (!changed && !wanted && since < options_.most_between_reads) continue;
+  while (turn.rest(std::min(kLook, options_.least_between_reads))) {
+    if (!is_time_to_read() && !(file && time_of(options_.keys) != written)) continue;
     if (file) written = time_of(options_.keys);
-    lock.unlock();
     read_keys();
-    lock.lock();
   }
+}
+
+bool Oidc::is_time_to_read() const {
+  const std::lock_guard lock(mutex_);
+  const auto since = Clock::now() - last_read_;
+  const bool wanted = asked_ || keys_ == nullptr;
+  return since >= (wanted ? options_.least_between_reads : options_.most_between_reads);
 }
 
 Result<std::string> Oidc::fetch() const {

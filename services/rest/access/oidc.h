@@ -4,16 +4,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 
+#include "fabric/base/worker/worker.h"
 #include "services/rest/access/oidc_claims.h"
 #include "services/rest/access/oidc_keys.h"
 #include "services/rest/access/rate_limit.h"
@@ -37,7 +36,7 @@ class Oidc {
 
   // Reads the keys once. A provider that does not answer is asked again later: its users wait until it does.
   explicit Oidc(Options options);
-  ~Oidc();
+  ~Oidc() = default;
   Oidc(const Oidc&) = delete;
   Oidc& operator=(const Oidc&) = delete;
 
@@ -50,7 +49,8 @@ class Oidc {
   static constexpr std::size_t kMaxVerified = 10'000;
   static constexpr std::uint64_t kFailuresPerSecond = 50, kFailuresAtOnce = 200;  // of an address
 
-  void run();
+  void run(Worker::Turn& turn);
+  [[nodiscard]] bool is_time_to_read() const;
   void read_keys();
   [[nodiscard]] Result<std::string> fetch() const;
   void ask_for_keys();
@@ -60,13 +60,12 @@ class Oidc {
   const Options options_;
   RateLimit failed_{kFailuresPerSecond, kFailuresAtOnce};
 
-  mutable std::mutex mutex_;  // guards the rest
-  std::condition_variable wake_;
+  mutable std::mutex mutex_;                            // guards the next four
   std::shared_ptr<const KeySet> keys_;                  // null: not read yet
   std::unordered_map<std::string, OidcUser> verified_;  // by the SHA-256 of the token; forgotten with the keys
   Clock::time_point last_read_;
-  bool asked_ = false, stopping_ = false;
-  std::thread thread_;
+  bool asked_ = false;
+  Worker worker_{"oidc keys"};  // last: uses all of the above
 };
 
 }  // namespace railweave::api

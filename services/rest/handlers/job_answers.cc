@@ -18,15 +18,22 @@ constexpr std::chrono::milliseconds kPatience{500};
 
 }  // namespace
 
-JobAnswers::JobAnswers() : thread_([this] { run(); }) {}
+JobAnswers::JobAnswers() {
+  worker_.start([this](Worker::Turn& turn) {
+    bool goes_on = true;
+    do {
+      goes_on = turn.rest();
+      run_waiting();  // at the end too
+    } while (goes_on);
+  });
+}
 
 JobAnswers::~JobAnswers() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  filled_.notify_all();
-  thread_.join();
+  worker_.stop();
 }
 
 bool JobAnswers::run_later(const std::string& tenant, Task& task) {
@@ -35,15 +42,13 @@ bool JobAnswers::run_later(const std::string& tenant, Task& task) {
     if (stopping_ || !within_fair_share(waiting_.waiting_of(tenant), waiting_.waiting(), kMaxWaiting)) return false;
     waiting_.push(tenant, std::move(task));
   }
-  filled_.notify_one();
+  worker_.wake();
   return true;
 }
 
-void JobAnswers::run() {
+void JobAnswers::run_waiting() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    filled_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
+  while (!waiting_.empty()) {
     FairLane::Taken taken = waiting_.take();
     lock.unlock();
     const FairLane::Spent spent = taken.run();

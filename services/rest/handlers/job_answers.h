@@ -4,17 +4,16 @@
 // Thread-safe. Owned by the handlers of the job routes.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "api/http/dispatch/fair_lane.h"
+#include "fabric/base/worker/worker.h"
 #include "services/rest/control_plane.h"
 #include "services/rest/json/job.h"
 
@@ -35,13 +34,12 @@ class JobAnswers {
   bool run_later(const std::string& tenant, Task& task);
 
  private:
-  void run();
+  void run_waiting();
 
   std::mutex mutex_;
-  std::condition_variable filled_;
-  FairLane waiting_;       // guarded by mutex_, bounded by kMaxWaiting
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;
+  FairLane waiting_;          // guarded by mutex_, bounded by kMaxWaiting
+  bool stopping_ = false;     // guarded by mutex_
+  Worker worker_{"answers"};  // last: uses all of the above
 };
 
 // The contention of a placed job, or of a job if it were placed on these GPUs. nullopt: not placed, or the book stays

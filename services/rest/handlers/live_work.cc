@@ -1,5 +1,6 @@
 #include "services/rest/handlers/live_work.h"
 
+#include <optional>
 #include <utility>
 
 #include "services/rest/handlers/reply.h"
@@ -22,16 +23,8 @@ struct Answers {
 
 }  // namespace
 
-LiveWork::LiveWork(const ControlPlane& plane, Operations& operations)
-    : plane_(plane), operations_(operations), thread_([this] { run(); }) {}
-
-LiveWork::~LiveWork() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  filled_.notify_one();
-  thread_.join();
+LiveWork::LiveWork(const ControlPlane& plane, Operations& operations) : plane_(plane), operations_(operations) {
+  worker_.start([this](Worker::Turn& turn) { run(turn); });
 }
 
 std::string LiveWork::sync(const std::vector<std::string>& subnets) {
@@ -86,9 +79,9 @@ void LiveWork::discovered(Acceptance found) {
   operations_.progress(found.operation, 1, 2, "steps");
   {
     const std::lock_guard lock(mutex_);
-    if (!stopping_ && waiting_.size() < kMaxWaiting) {
+    if (waiting_.size() < kMaxWaiting) {
       waiting_.push_back(std::move(found));
-      filled_.notify_one();
+      worker_.wake();
       return;
     }
   }
@@ -130,17 +123,21 @@ void LiveWork::accept(const Acceptance& found) {
   if (!queued) operations_.fail(found.operation, too_busy());
 }
 
-void LiveWork::run() {
-  for (;;) {
-    Acceptance next;
+void LiveWork::run(Worker::Turn& turn) {
+  while (!turn.is_to_end()) {
+    std::optional<Acceptance> next;
     {
-      std::unique_lock lock(mutex_);
-      filled_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      if (stopping_) return;
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
+      const std::lock_guard lock(mutex_);
+      if (!waiting_.empty()) {
+        next = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
     }
-    accept(next);
+    if (next) {
+      accept(*next);
+    } else {
+      turn.rest();
+    }
   }
 }
 

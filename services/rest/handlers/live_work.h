@@ -4,16 +4,15 @@
 // Thread-safe. Owned by the handlers of the live routes; callbacks after its destruction do nothing.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "api/operations/operations.h"
+#include "fabric/base/worker/worker.h"
 #include "services/rest/control_plane.h"
 #include "services/rest/json/subnet.h"
 
@@ -26,7 +25,7 @@ class LiveWork : public std::enable_shared_from_this<LiveWork> {
   LiveWork(const ControlPlane& plane, Operations& operations);
   LiveWork(const LiveWork&) = delete;
   LiveWork& operator=(const LiveWork&) = delete;
-  ~LiveWork();
+  ~LiveWork() = default;
 
   // The operation's id. The subnets must have connections, else the operation fails.
   std::string sync(const std::vector<std::string>& subnets);
@@ -41,15 +40,13 @@ class LiveWork : public std::enable_shared_from_this<LiveWork> {
   };
   void discovered(Acceptance found);
   void accept(const Acceptance& found);
-  void run();
+  void run(Worker::Turn& turn);
 
   const ControlPlane& plane_;
   Operations& operations_;
   std::mutex mutex_;
-  std::condition_variable filled_;
   std::deque<Acceptance> waiting_;  // guarded by mutex_, bounded by kMaxWaiting
-  bool stopping_ = false;           // guarded by mutex_
-  std::thread thread_;
+  Worker worker_{"discovery"};      // last: uses all of the above
 };
 
 }  // namespace railweave::api
