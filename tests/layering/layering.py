@@ -92,7 +92,7 @@ MAY_INCLUDE = {
     "scheduler/queue/policy": ["fabric/base", "fabric/topology", "scheduler/job"],
     "scheduler/queue/cycle": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/job", "scheduler/placement", "scheduler/placement/fit",
                               "scheduler/queue/policy"],
-    "scheduler/queue/repair": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/placement", "scheduler/placement/check",
+    "scheduler/queue/repair": ["scheduler/queue/cycle", "fabric/base", "fabric/topology", "scheduler/job", "scheduler/placement", "scheduler/placement/check",
                                "scheduler/placement/fit", "scheduler/placement/search", "scheduler/queue/policy"],
     "scheduler/queue": ["fabric/base", "fabric/base/text", "scheduler/job", "scheduler/placement", "scheduler/queue/policy", "scheduler/queue/cycle"],
     "scheduler/admission": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/qos"],
@@ -122,7 +122,7 @@ MAY_INCLUDE = {
                                     "scheduler/queue/cycle", "scheduler/queue/repair", "scheduler/admission", "services/control/state", "services/control/events",
                                     "services/control/views"],
     "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/job", "scheduler/placement/check", "scheduler/placement/fit",
-                                "scheduler/placement/score", "scheduler/queue", "scheduler/queue/cycle",
+                                "scheduler/placement", "scheduler/placement/score", "scheduler/queue", "scheduler/queue/cycle", "scheduler/queue/repair",
                                 "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees"],
     "services/control": ["fabric/base", "fabric/base/log", "fabric/base/worker", "db", "services/control/state", "services/control/events", "services/control/views", "services/control/decide"],
     # The durable form of events and states: a journal must not change because a web answer does.
