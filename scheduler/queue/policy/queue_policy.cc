@@ -83,6 +83,15 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
   if (!(wait.gain >= 0 && wait.gain <= PlaceWait::kMaxGain)) {
     return wrong("placeWaitGain is from 0 to 100", "/placeWaitGain");
   }
+  const MoveRules& moves = policy.moves;
+  if (moves.after_us < 0) return wrong("moveAfter must not be negative", "/moveAfter");
+  if (!(moves.budget_gpu_s >= 0 && std::isfinite(moves.budget_gpu_s))) {
+    return wrong("moveBudget must not be negative", "/moveBudget");
+  }
+  if (moves.at_once > MoveRules::kMaxAtOnce) {
+    return wrong("movesAtOnce is at most " + std::to_string(MoveRules::kMaxAtOnce), "/movesAtOnce");
+  }
+  if (moves.answer_us <= 0) return wrong("moveAnswer must be above 0", "/moveAnswer");
   if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");
   return {};
 }

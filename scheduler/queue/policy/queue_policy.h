@@ -71,6 +71,19 @@ struct PlaceWait {
   friend bool operator==(const PlaceWait&, const PlaceWait&) = default;
 };
 
+// Running jobs that their launchers can start again move to other GPUs, so that the first job that waits for GPUs starts.
+struct MoveRules {
+  static constexpr std::uint32_t kMaxAtOnce = 64;
+
+  bool automatic = false;                      // else on request only
+  std::int64_t after_us = 300LL * 1'000'000;   // how long the job has waited before others move for it by themselves
+  double budget_gpu_s = 360'000;               // work since checkpoints that moves may lose in an hour
+  std::uint32_t at_once = 8;                   // jobs that are offered another place or are on their way
+  std::int64_t answer_us = 300LL * 1'000'000;  // how long an offer stands
+  bool evict_unanswered = false;               // an offer without an answer is taken as accepted; else nothing happens
+  friend bool operator==(const MoveRules&, const MoveRules&) = default;
+};
+
 struct QueuePolicy {
   static constexpr std::size_t kMaxClasses = 1'000;
   static constexpr std::size_t kMaxTenants = 100'000;
@@ -92,6 +105,7 @@ struct QueuePolicy {
   std::uint32_t reserved_jobs = 64;    // waiting jobs that conservative backfill holds GPUs for
   std::uint32_t preemption_plans = 4;  // attempts of one cycle: each simulates
   PlaceWait place_wait;
+  MoveRules moves;
   friend bool operator==(const QueuePolicy&, const QueuePolicy&) = default;
 };
 

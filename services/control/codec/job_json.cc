@@ -7,6 +7,7 @@
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/launch_json.h"
 #include "services/control/codec/message_json.h"
+#include "services/control/codec/move_json.h"
 #include "services/control/codec/prediction_json.h"
 
 namespace railweave::api {
@@ -90,7 +91,12 @@ auto job_fields(const fabric::Topology& topology) {
       optional_field(
           "launch", &Job::launch,
           Embedded{[](const control::Launch& launch) { return to_json(launch); },
-                   [](const Json& value, const std::string& pointer) { return launch_from_json(value, pointer); }})};
+                   [](const Json& value, const std::string& pointer) { return launch_from_json(value, pointer); }}),
+      optional_field("move", &Job::move,
+                     Embedded{[&topology](const control::Move& move) { return to_json(move, topology); },
+                              [&topology](const Json& value, const std::string& pointer) {
+                                return move_from_json(value, pointer, topology);
+                              }})};
 }
 
 }  // namespace

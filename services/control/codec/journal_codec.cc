@@ -16,6 +16,7 @@
 #include "services/control/codec/launch_json.h"
 #include "services/control/codec/leader_json.h"
 #include "services/control/codec/message_json.h"
+#include "services/control/codec/move_json.h"
 #include "services/control/codec/queue_event_json.h"
 #include "services/control/codec/record_chain.h"
 #include "services/control/codec/report_rows.h"
@@ -100,6 +101,7 @@ struct Encode {
   Out operator()(const JobEvicted& body) const { return to_json(body); }
   Out operator()(const control::OfferExpired& body) const { return to_json(body); }
   Out operator()(const JobMoved& body) const { return to_json(body, after.topology()); }
+  Out operator()(const control::MoveOffered& body) const { return to_json(body, after.topology()); }
   Out operator()(const ReservationPut& body) const { return to_json(body, after.topology()); }
   Out operator()(const JobPlaced& body) const {
     const Job& job = *after.jobs.find(body.job->id);
@@ -128,6 +130,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
                               const BlobReader& blobs) {
   if (auto event = fabric_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = launch_event_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = move_event_from_json(record.kind, data, before.topology())) return std::move(*event);
   if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
   if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = job_change_from_json(record.kind, data)) return std::move(*event);

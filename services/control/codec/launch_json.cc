@@ -18,26 +18,30 @@ constexpr auto term(std::int64_t LaunchTerms::* member) {
   return [member](auto& launch) -> auto& { return launch.terms.*member; };
 }
 
-constexpr std::tuple kLaunchFields{field("acceptUs", term(&LaunchTerms::accept_us)),
-                                   field("runUs", term(&LaunchTerms::run_us)),
-                                   field("noticeUs", term(&LaunchTerms::notice_us)),
-                                   field("releaseUs", term(&LaunchTerms::release_us)),
-                                   field("requeues", &Launch::requeues),
-                                   required_field("phase", &Launch::phase, kLaunchPhase),
-                                   optional_field("deadlineUs", &Launch::deadline_us),
-                                   optional_field("overdue", &Launch::overdue),
-                                   optional_field("expired", &Launch::expired),
-                                   optional_field("becomes", &Launch::becomes, kBecomes),
-                                   optional_field("inFavourOf", &Launch::in_favour_of, JobNumber{}),
-                                   optional_field("lostGpuSeconds", &Launch::lost_gpu_s),
-                                   optional_field("reason", &Launch::reason, Said{}),
-                                   optional_field("freed", &Launch::freed, Strings{})};
+constexpr std::tuple kLaunchFields{
+    field("acceptUs", term(&LaunchTerms::accept_us)),
+    field("runUs", term(&LaunchTerms::run_us)),
+    field("noticeUs", term(&LaunchTerms::notice_us)),
+    field("releaseUs", term(&LaunchTerms::release_us)),
+    optional_field("checkpointable", [](auto& launch) -> auto& { return launch.terms.checkpointable; }),
+    field("requeues", &Launch::requeues),
+    required_field("phase", &Launch::phase, kLaunchPhase),
+    optional_field("deadlineUs", &Launch::deadline_us),
+    optional_field("overdue", &Launch::overdue),
+    optional_field("expired", &Launch::expired),
+    optional_field("becomes", &Launch::becomes, kBecomes),
+    optional_field("inFavourOf", &Launch::in_favour_of, JobNumber{}),
+    optional_field("lostGpuSeconds", &Launch::lost_gpu_s),
+    optional_field("reason", &Launch::reason, Said{}),
+    optional_field("freed", &Launch::freed, Strings{})};
 constexpr std::tuple kAcceptedFields{field("number", &JobAccepted::id, JobNumber{})};
 constexpr std::tuple kRunningFields{field("number", &JobRunning::id, JobNumber{})};
-constexpr std::tuple kReleasingFields{
-    field("number", &JobReleasing::id, JobNumber{}), required_field("becomes", &JobReleasing::becomes, kBecomes),
-    optional_field("inFavourOf", &JobReleasing::in_favour_of, JobNumber{}),
-    field("lostGpuSeconds", &JobReleasing::lost_gpu_s), field("reason", &JobReleasing::reason, Said{})};
+constexpr std::tuple kReleasingFields{field("number", &JobReleasing::id, JobNumber{}),
+                                      required_field("becomes", &JobReleasing::becomes, kBecomes),
+                                      optional_field("inFavourOf", &JobReleasing::in_favour_of, JobNumber{}),
+                                      field("lostGpuSeconds", &JobReleasing::lost_gpu_s),
+                                      field("reason", &JobReleasing::reason, Said{}),
+                                      optional_field("moves", &JobReleasing::moves)};
 constexpr std::tuple kFreedFields{field("number", &JobFreed::id, JobNumber{}),
                                   field("nodes", &JobFreed::nodes, Strings{})};
 constexpr std::tuple kOverdueFields{field("number", &JobOverdue::id, JobNumber{})};

@@ -7,6 +7,7 @@
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/message_json.h"
+#include "services/control/codec/move_json.h"
 #include "services/control/codec/prediction_json.h"
 #include "services/control/codec/queue_policy_json.h"
 
@@ -117,11 +118,13 @@ Out queue_state_to_json(const ClusterState& state) {
     write_fields(item, usage, kUsageFields);
     used.push_back(std::move(item));
   }
-  return {{"policy", to_json(state.queue_rules->policy)},
-          {"policyVersion", state.queue_rules->version},
-          {"reservations", std::move(reservations)},
-          {"used", std::move(used)},
-          {"version", state.queue_version}};
+  Out value{{"policy", to_json(state.queue_rules->policy)},
+            {"policyVersion", state.queue_rules->version},
+            {"reservations", std::move(reservations)},
+            {"used", std::move(used)},
+            {"version", state.queue_version}};
+  if (!state.moves->charges.empty()) value["moveCharges"] = move_charges_to_json(state.moves->charges);
+  return value;
 }
 
 Result<void> read_queue_state(const Json& value, ClusterState& state) {
@@ -132,6 +135,7 @@ Result<void> read_queue_state(const Json& value, ClusterState& state) {
   const Json* policy = reader.take("policy");
   const Json* reservations = reader.take("reservations");
   const Json* used = reader.take("used");
+  const Json* charges = reader.take("moveCharges");
   if (auto done = reader.finish(); !done) return done;
   if (policy == nullptr || reservations == nullptr || used == nullptr)
     return wrong("the queue's snapshot lacks a part");
@@ -147,6 +151,11 @@ Result<void> read_queue_state(const Json& value, ClusterState& state) {
     read_fields(fields, usage, kUsageFields);
     if (auto done = fields.finish(); !done) return done;
     share->restore(std::move(tenant), usage);
+  }
+  if (charges != nullptr) {
+    auto book = std::make_shared<MoveBook>(*state.moves);
+    if (auto done = read_move_charges(*charges, book->charges); !done) return done;
+    state.moves = std::move(book);
   }
   auto table = std::make_shared<ReservationTable>();
   for (const auto& item : *reservations) {

@@ -12,6 +12,21 @@ using scheduler::PlaceWait;
 using scheduler::PriorityClass;
 using scheduler::QueuePolicy;
 
+using scheduler::MoveRules;
+
+constexpr ByText kMoves{
+    [](bool automatic) { return std::string_view(automatic ? "automatic" : "onRequest"); },
+    [](std::string_view text) {
+      return text == "automatic" ? std::optional(true) : text == "onRequest" ? std::optional(false) : std::nullopt;
+    },
+    "rule", "onRequest or automatic"};
+constexpr ByText kUnanswered{
+    [](bool evict) { return std::string_view(evict ? "evict" : "keep"); },
+    [](std::string_view text) {
+      return text == "evict" ? std::optional(true) : text == "keep" ? std::optional(false) : std::nullopt;
+    },
+    "rule", "keep or evict"};
+
 constexpr Names<FairShareRule, 3> kRules{
     {{"none", FairShareRule::none}, {"running", FairShareRule::running}, {"decayed", FairShareRule::decayed}}};
 
@@ -46,6 +61,11 @@ constexpr auto in_wait(Member member) {
   return [member](auto& policy) -> auto& { return policy.place_wait.*member; };
 }
 
+template <class Member>
+constexpr auto in_moves(Member member) {
+  return [member](auto& policy) -> auto& { return policy.moves.*member; };
+}
+
 constexpr std::tuple kClassFields{
     required_field("name", &PriorityClass::name), field("value", &PriorityClass::value, SignedInteger{}),
     field("mayPreempt", &PriorityClass::may_preempt), field("preemptible", &PriorityClass::preemptible)};
@@ -66,12 +86,24 @@ constexpr std::tuple kPolicyFields{
     field("preemptionPlans", &QueuePolicy::preemption_plans),
     optional_field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
     optional_field("placeWaitShare", in_wait(&PlaceWait::share)),
-    optional_field("placeWaitGain", in_wait(&PlaceWait::gain))};
+    optional_field("placeWaitGain", in_wait(&PlaceWait::gain)),
+    optional_field("moves", in_moves(&MoveRules::automatic), kMoves),
+    optional_field("moveAfter", in_moves(&MoveRules::after_us), Duration{}),
+    optional_field("moveBudget", in_moves(&MoveRules::budget_gpu_s)),
+    optional_field("movesAtOnce", in_moves(&MoveRules::at_once)),
+    optional_field("moveAnswer", in_moves(&MoveRules::answer_us), Duration{}),
+    optional_field("moveUnanswered", in_moves(&MoveRules::evict_unanswered), kUnanswered)};
 
 // Where answers say what the journal leaves out.
 constexpr std::tuple kShownFields{field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
                                   field("placeWaitShare", in_wait(&PlaceWait::share)),
-                                  field("placeWaitGain", in_wait(&PlaceWait::gain))};
+                                  field("placeWaitGain", in_wait(&PlaceWait::gain)),
+                                  field("moves", in_moves(&MoveRules::automatic), kMoves),
+                                  field("moveAfter", in_moves(&MoveRules::after_us), Duration{}),
+                                  field("moveBudget", in_moves(&MoveRules::budget_gpu_s)),
+                                  field("movesAtOnce", in_moves(&MoveRules::at_once)),
+                                  field("moveAnswer", in_moves(&MoveRules::answer_us), Duration{}),
+                                  field("moveUnanswered", in_moves(&MoveRules::evict_unanswered), kUnanswered)};
 
 }  // namespace
 

@@ -17,7 +17,8 @@ constexpr std::tuple kTenantFields{field("description", &Tenant::description),
                                    field("weight", &Tenant::weight),
                                    field("repair", &Tenant::repair, OneOf{kRepairPolicies, "repair policy"}),
                                    optional_field("repairAfterSeconds", &Tenant::repair_after_s),
-                                   optional_field("maxPriority", &Tenant::max_priority)};
+                                   optional_field("maxPriority", &Tenant::max_priority),
+                                   optional_field("moves", &Tenant::moves)};
 
 }  // namespace
 

@@ -36,6 +36,10 @@ std::vector<EventBody> remove_webhooks(const ClusterState& state, const std::str
 DecisionResult decide_command(const DecisionInput& in, const AdvanceLaunch& command);
 DecisionResult decide_command(const DecisionInput& in, const FreeJob& command);
 
+// move_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const AnswerMove& command);
+DecisionResult decide_command(const DecisionInput& in, const OfferMoves& command);
+
 // queue_commands.cc
 DecisionResult decide_command(const DecisionInput& in, const PutQueueRules& command);
 DecisionResult decide_command(const DecisionInput& in, const PutReservation& command);

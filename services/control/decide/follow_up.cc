@@ -71,6 +71,9 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
   if (!events.empty()) return events;
   events = launch_deadlines_.next(state, now_us);
   if (!events.empty()) return events;
+  // Before the queue runs: who moves is placed first, then those for whom it made room.
+  events = next_moves(state, placers_, now_us);
+  if (!events.empty()) return events;
   if (alarms_checked_ != state.view_version) {
     events = site_link_alarm_changes(state);
     auto cut_off = cut_off_alarm_changes(state);
@@ -101,6 +104,8 @@ std::vector<EventBody> FollowUp::step(const ClusterState& state, std::int64_t no
     events = queue_.run(state, now_us);
     if (!events.empty()) return events;
   }
+  events = automatic_moves_.next(state, *queue_.view(), placers_, now_us);
+  if (!events.empty()) return events;
   if (queue_.overdue(state) != has_queue_alarm(state)) {
     if (has_queue_alarm(state)) return {AlarmCleared{std::string(kQueueAlarm) + ":queue"}};
     return {queue_alarm(state, queue_.view()->took_us)};
@@ -125,6 +130,8 @@ std::optional<std::int64_t> FollowUp::due_in_us(const ClusterState& state, std::
   for (const auto& [alarm, mute] : *state.mutes) no_later_than(mute.until_us - now_us);
   if (damage_due_us_ != 0) no_later_than(damage_due_us_ - now_us);
   if (const auto deadline_us = launch_deadlines_.due_in_us(now_us)) no_later_than(*deadline_us);
+  if (const auto answer_us = moves_due_in_us(state, now_us)) no_later_than(*answer_us);
+  if (const auto plan_us = automatic_moves_.due_in_us(state, *queue_.view(), now_us)) no_later_than(*plan_us);
   if (const auto overdue_us = queue_.overdue_in_us(state); overdue_us && !has_queue_alarm(state)) {
     no_later_than(*overdue_us);
   }

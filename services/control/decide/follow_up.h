@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/control/decide/launch_deadlines.h"
+#include "services/control/decide/move_steps.h"
 #include "services/control/decide/queue_runner.h"
 #include "services/control/events/event.h"
 #include "services/control/guarantees/routes.h"
@@ -30,6 +31,7 @@ class FollowUp {
     damage_checked_ = risk_checked_ = alarms_checked_ = 0;
     other_routes_ = {};
     launch_deadlines_.reset();
+    automatic_moves_.reset();
     queue_.reset();
   }
   // How long until a step may be due without a further command, if no clock is set meanwhile; none: never.
@@ -43,6 +45,7 @@ class FollowUp {
   const bool reroute_;
   GuaranteeReroute other_routes_;
   LaunchDeadlines launch_deadlines_;
+  AutomaticMoves automatic_moves_;
   bool queue_ran_ = false;
   bool coverage_ran_ = false;
   std::uint64_t alarms_checked_ = 0;  // view_version at which the alarms about links between sites were right

@@ -11,6 +11,11 @@ namespace {
 
 // By when it is expected to have freed its GPUs; 0: it runs.
 std::int64_t releases_us(const Job& job) {
+  // Of a move that was not answered yet as well: its GPUs are not to be waited for by a job that ends later.
+  if (job.move && !job.is_releasing()) {
+    const LaunchTerms& terms = job.launch->terms;
+    return job.move->deadline_us + terms.notice_us + terms.release_us;
+  }
   if (!job.is_releasing()) return 0;
   return std::max<std::int64_t>(1, job.launch->deadline_us);
 }
@@ -60,6 +65,7 @@ void QueueFacts::add_running(const Job& job, std::int64_t now_us) {
   if (!job.placement.idle_gpus.empty()) gpus = held.emplace_back(job.placement.held_gpus());
   running.push_back({job.id.number(), &job.spec, job.started_us, job.saved_us, gpus, releases_us(job)});
   if (used) used->charge(job.spec.tenant, gpus.size(), job.started_us, now_us);
+  if (job.move && job.move->in_favour_of != JobId()) awaited_.insert(job.move->in_favour_of.number());
   if (job.is_releasing() && job.launch->in_favour_of != JobId()) awaited_.insert(job.launch->in_favour_of.number());
 }
 

@@ -11,6 +11,7 @@
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/placement/score/summary.h"
 #include "services/control/events/changed_table.h"
+#include "services/control/events/move_changes.h"
 #include "services/control/events/topology_change.h"
 #include "services/control/state/service_levels.h"
 
@@ -106,7 +107,9 @@ struct Apply {
     if (before != nullptr) {
       RAILWEAVE_CHECK(before->state == JobState::queued, "a job is placed once at a time");
       job->history = before->history;
+      if (before->move) state.hold_place(*before, false);
     }
+    job->move.reset();
     job->version = event.seq;
     job->state = JobState::placed;
     job->started_us = event.time_us;
@@ -129,12 +132,17 @@ struct Apply {
   }
 
   void operator()(const JobEvicted& body) const {
-    change_job(body.id, [&](Job& job) { queue_again(job, body.reason); });
+    change_job(body.id, [&](Job& job) {
+      // One that moves is placed where its new GPUs are held for it.
+      if (job.move && !(job.move->accepted && job.is_releasing())) drop_move(state, job);
+      queue_again(job, body.reason);
+    });
     state.queue_version = event.seq;
   }
 
   void operator()(const OfferExpired& body) const {
     change_job(body.id, [&](Job& job) {
+      drop_move(state, job);
       queue_again(job, body.reason);
       job.not_before_us = std::max(job.not_before_us, body.until_us);
       ++job.launch->expired;
@@ -159,6 +167,11 @@ struct Apply {
       launch.in_favour_of = body.in_favour_of;
       launch.lost_gpu_s = body.lost_gpu_s;
       launch.reason = body.reason;
+      if (body.moves) {
+        state.charge_move({event.time_us, body.lost_gpu_s});
+      } else {
+        drop_move(state, job);
+      }
       if (launch.phase != LaunchPhase::releasing) launch.enter(LaunchPhase::releasing, event.time_us);
       job.note({event.time_us, event.seq, JobState::placed, releasing_text(body), event.actor});
     });
@@ -184,6 +197,7 @@ struct Apply {
 
   void operator()(const JobMoved& body) const {
     change_job(body.id, [&](Job& job) {
+      drop_move(state, job);
       const Job from = job;
       job.placement.gpu_of_rank = body.gpu_of_rank;
       job.placement.idle_gpus = body.idle_gpus;
@@ -266,6 +280,7 @@ struct Apply {
     RAILWEAVE_CHECK(before != nullptr && !before->has_ended(), "a job ends once");
     auto job = std::make_shared<Job>(*before);
     if (before->holds_gpus()) release_gpus(*job);
+    drop_move(state, *job);
     state.queue_version = event.seq;
     job->waits.clear();
     job->damage.clear();

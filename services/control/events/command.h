@@ -91,6 +91,14 @@ struct AdvanceLaunch {
   JobId id;
   LaunchPhase phase = LaunchPhase::accepted;  // or running
 };
+struct AnswerMove {
+  JobId id;
+  bool accept = true;  // else it stays where it is
+};
+// Offers moves to running jobs. The plan is made from scratch when this is decided.
+struct OfferMoves {
+  MoveTarget target;
+};
 struct FreeJob {
   JobId id;
   std::vector<std::string> nodes;  // empty: all
@@ -238,12 +246,12 @@ struct BeginTerm {
 
 struct Command {
   std::string actor;
-  std::variant<SubmitJob, SubmitJobs, ChangeJob, EndJob, AdvanceLaunch, FreeJob, RepairJob, CheckpointJob,
-               PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology, SetSubnetMode,
-               RotateSubnetKey, SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks, ReportDrains,
-               ReportAlarms, AcknowledgeAlarm, MuteAlarm, ReportProgramming, ReportPortLimits, ReportQos, PutContract,
-               RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook, RemoveWebhook,
-               ReportWebhook, ReleaseLink, ReportTables, ReportBalance>
+  std::variant<SubmitJob, SubmitJobs, ChangeJob, EndJob, AdvanceLaunch, FreeJob, AnswerMove, OfferMoves, RepairJob,
+               CheckpointJob, PutQueueRules, PutReservation, RemoveReservation, PutTenant, RemoveTenant, AcceptTopology,
+               SetSubnetMode, RotateSubnetKey, SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
+               ReportDrains, ReportAlarms, AcknowledgeAlarm, MuteAlarm, ReportProgramming, ReportPortLimits, ReportQos,
+               PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook,
+               RemoveWebhook, ReportWebhook, ReleaseLink, ReportTables, ReportBalance>
       body;
   RequestOrigin origin = {};
 };

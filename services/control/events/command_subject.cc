@@ -21,6 +21,8 @@ struct SubjectText {
   std::string operator()(const EndJob& command) const { return job(command.id); }
   std::string operator()(const AdvanceLaunch& command) const { return job(command.id); }
   std::string operator()(const FreeJob& command) const { return job(command.id); }
+  std::string operator()(const AnswerMove& command) const { return job(command.id); }
+  std::string operator()(const OfferMoves&) const { return "moves"; }
   std::string operator()(const RepairJob& command) const { return job(command.id); }
   std::string operator()(const ChangeJob& command) const { return job(command.id); }
   std::string operator()(const PutWebhook& command) const { return "webhook/" + command.webhook.name; }

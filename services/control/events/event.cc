@@ -104,6 +104,19 @@ struct MakeHeading {
     return {"job.offerExpired", "job", to_string(event.id), EventSeverity::warning,
             named(event.id) + " is queued again, " + event.reason};
   }
+  EventHeading operator()(const MoveOffered& event) const {
+    return {"job.moveOffered", "job", to_string(event.id), EventSeverity::info,
+            named(event.id) + " is offered " + counted(event.move.gpu_of_rank.size(), "GPU") +
+                " elsewhere: " + event.move.reason};
+  }
+  EventHeading operator()(const MoveAccepted& event) const {
+    return {"job.moveAccepted", "job", to_string(event.id), EventSeverity::info,
+            named(event.id) + ": " + move_accepted_text(event)};
+  }
+  EventHeading operator()(const MoveEnded& event) const {
+    return {"job.moveEnded", "job", to_string(event.id), EventSeverity::info,
+            named(event.id) + " does not move: " + event.reason};
+  }
   EventHeading operator()(const JobMoved& event) const {
     return {"job.moved", "job", to_string(event.id), EventSeverity::warning, named(event.id) + ": " + event.reason};
   }
@@ -385,12 +398,18 @@ Message releasing_text(const JobReleasing& event) {
   };
   switch (event.becomes) {
     case JobState::queued:
+      if (event.moves) return said("launch.moves", "moves to the GPUs that are held for it");
       return said("launch.makesWay", "makes way");
     case JobState::completed:
       return said("launch.completed", "has completed, its GPUs are not free yet");
     default:
       return said("launch.cancelled", "is cancelled, its GPUs are not free yet");
   }
+}
+
+Message move_accepted_text(const MoveAccepted& event) {
+  if (event.answered) return {"move.accepted", {"its launcher accepts the move"}};
+  return {"move.unanswered", {"its launcher has not answered, which counts as accepted"}};
 }
 
 EventHeading heading(const EventBody& body) {

@@ -86,6 +86,7 @@ struct JobReleasing {  // it is to end, or to make way; a job that releases alre
   JobId in_favour_of;
   double lost_gpu_s = 0;
   Message reason;
+  bool moves = false;  // to the place that is held for it, as it accepted
 };
 Message releasing_text(const JobReleasing& event);
 struct JobFreed {
@@ -98,6 +99,20 @@ struct JobOverdue {  // its GPUs are not free, although the deadline is over
 struct OfferExpired {  // back to the queue
   JobId id;
   std::int64_t until_us = 0;  // no other offer before
+  Message reason;
+};
+// --- moves that the job's launcher acknowledges (state/move.h)
+struct MoveOffered {
+  JobId id;
+  Move move;
+};
+struct MoveAccepted {
+  JobId id;
+  bool answered = true;  // false: its time was over, and the queue's policy takes that as accepted
+};
+Message move_accepted_text(const MoveAccepted& event);
+struct MoveEnded {  // nothing moves: the job stays where it is or, where its GPUs are free already, waits
+  JobId id;
   Message reason;
 };
 struct JobMoved {
@@ -223,14 +238,16 @@ struct GuaranteeChanged {
   std::int64_t for_us = 0;  // for `restored`: how long it was at risk
 };
 
-using EventBody = std::variant<
-    TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits, JobEvicted,
-    JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, JobMoved, JobDamaged, JobCheckpointed,
-    JobEnded, QueueRulesPut, ReservationPut, MaintenanceBegan, ReservationRemoved, SubnetModeSet, SubnetKeyRotated,
-    SubnetSpreadSet, DrainRequested, DrainAdvanced, DrainCleared, LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared,
-    AlarmAcknowledged, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut, ContractRemoved, QosClassesPut,
-    GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan, JobChanged, JobReordered, JobHeld, WebhookPut,
-    WebhookRemoved, WebhookAdvanced, LinkReleased, SubnetTablesReported, AlarmMuted, RoutesRebalanced>;
+using EventBody =
+    std::variant<TopologyAccepted, TopologyDiffers, TenantPut, TenantRemoved, JobQueued, JobPlaced, JobWaits,
+                 JobEvicted, JobAccepted, JobRunning, JobReleasing, JobFreed, JobOverdue, OfferExpired, MoveOffered,
+                 MoveAccepted, MoveEnded, JobMoved, JobDamaged, JobCheckpointed, JobEnded, QueueRulesPut,
+                 ReservationPut, MaintenanceBegan, ReservationRemoved, SubnetModeSet, SubnetKeyRotated, SubnetSpreadSet,
+                 DrainRequested, DrainAdvanced, DrainCleared, LinkCostsSet, LinksChanged, AlarmRaised, AlarmCleared,
+                 AlarmAcknowledged, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut, ContractRemoved,
+                 QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan, JobChanged, JobReordered,
+                 JobHeld, WebhookPut, WebhookRemoved, WebhookAdvanced, LinkReleased, SubnetTablesReported, AlarmMuted,
+                 RoutesRebalanced>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail, no part of the state.
 struct RequestOrigin {

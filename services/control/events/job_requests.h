@@ -19,6 +19,18 @@ struct AdoptedPlace {
   std::vector<Run> runs;
 };
 
+// What running jobs are to move for.
+struct MoveTarget {
+  enum class For : std::uint8_t {
+    head,     // the first job that waits for GPUs, or for a better place
+    job,      // this one
+    domains,  // NVLink domains that come free as a whole
+  };
+  For what = For::head;
+  JobId job;
+  std::size_t most_steps = 16;  // domains
+};
+
 // Changes what is given.
 struct ChangeJob {
   JobId id;

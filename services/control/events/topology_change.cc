@@ -73,6 +73,7 @@ void apply_topology(ClusterState& state, const TopologyAccepted& body, const Eve
   std::vector<JobPtr> moved;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     auto renamed = std::make_shared<Job>(*job);
+    renamed->move.reset();  // its plan was made for the fabric before; set_topology() holds no places
     if (job->holds_gpus()) {
       const auto gpus = map_gpus(*before, *body.topology, job->placement.gpu_of_rank, body.renamed);
       RAILWEAVE_CHECK(gpus.has_value(), "decide() ends the jobs that a new fabric cannot hold");

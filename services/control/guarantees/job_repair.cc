@@ -216,9 +216,8 @@ void add_unrepaired(const ClusterState& state, const Job& job, const RepairJob& 
   JobDamaged damaged{job.id, {}, {}};
   for (const GpuId gpu : job.placement.gpu_of_rank) {
     const std::string node(t.name(t.host(gpu)));
-    const bool named =
-        std::ranges::find(command.nodes, node) != command.nodes.end() ||
-        std::ranges::find(command.gpus, std::pair(node, t.local_index(gpu))) != command.gpus.end();
+    const bool named = std::ranges::find(command.nodes, node) != command.nodes.end() ||
+                       std::ranges::find(command.gpus, std::pair(node, t.local_index(gpu))) != command.gpus.end();
     if (!named) continue;
     lost.push_back(gpu);
     damaged.lost.push_back(gpu_text(t, gpu));

@@ -29,6 +29,7 @@ ClusterState::ClusterState()
       ended(std::make_shared<const std::deque<JobId>>()),
       queue_rules(std::make_shared<const QueueRules>()),
       reservations(std::make_shared<const ReservationTable>()),
+      moves(std::make_shared<const MoveBook>()),
       used(std::make_shared<const scheduler::FairShare>(queue_rules->policy.half_life_us)) {
   set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
 }
@@ -54,6 +55,7 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   host_keys = ChunkedVector<HostKeys>(topology->hosts().size());
   free_gpus = topology->gpus().size();
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
+  if (!moves->jobs.empty()) moves = std::make_shared<const MoveBook>(MoveBook{{}, {}, moves->charges});
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   if (!relabelled->empty()) relabelled = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
@@ -198,10 +200,7 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
   if (target.kind == DrainKind::gpu) {
     const auto gpu = find_gpu(topology(), target.id);
     if (!gpu) return;
-    auto& closed = allocations.write(topology().host(gpu).index()).closed;
-    const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
-    closed = drained ? closed | bit : closed & ~bit;
-    return;
+    return close_gpu(gpu, drained || moves->held.contains(gpu));
   }
   if (!mark_drained(view, target, drained)) return;
   if (target.kind == DrainKind::site_link) return rejoin_sites();
@@ -209,6 +208,34 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
   if (target.kind != DrainKind::link) return;
   const auto link = topology().find_link(target.id);
   set_link(link, view.state(link), view.rate_seen(link));
+}
+
+void ClusterState::close_gpu(fabric::GpuId gpu, bool closed) {
+  auto& mask = allocations.write(topology().host(gpu).index()).closed;
+  const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
+  mask = closed ? mask | bit : mask & ~bit;
+}
+
+void ClusterState::hold_place(const Job& job, bool hold) {
+  auto book = std::make_shared<MoveBook>(*moves);
+  for (const auto gpu : job.move->gpu_of_rank) {
+    if (hold) {
+      RAILWEAVE_CHECK(book->held.emplace(gpu, job.id).second, "a GPU is held for one move");
+    } else {
+      RAILWEAVE_CHECK(book->held.erase(gpu) == 1, "the place of a move is held");
+    }
+    close_gpu(gpu, hold || drains->contains({DrainKind::gpu, gpu_text(topology(), gpu)}));
+  }
+  hold ? (void)book->jobs.insert(job.id) : (void)book->jobs.erase(job.id);
+  moves = std::move(book);
+}
+
+void ClusterState::charge_move(const MoveCharge& charge) {
+  auto book = std::make_shared<MoveBook>(*moves);
+  std::erase_if(book->charges,
+                [&](const MoveCharge& other) { return other.time_us <= charge.time_us - MoveBook::kBudgetPeriod_us; });
+  book->charges.push_back(charge);
+  moves = std::move(book);
 }
 
 void ClusterState::hold_gpus(const Job& job, bool hold) {
@@ -292,6 +319,7 @@ void ClusterState::note_relabelled(JobId job, bool is) { note(relabelled, job, i
 
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
+  if (job->move) hold_place(*job, true);
   if (!job->idempotency_key.empty()) {
     idempotency.put({job->key_owner, job->idempotency_key}, {job->id, job->submitted_us, job->request_digest});
   }

@@ -15,6 +15,7 @@
 #include "services/control/state/job_id.h"
 #include "services/control/state/job_state.h"
 #include "services/control/state/launch.h"
+#include "services/control/state/move.h"
 #include "services/control/state/queue_terms.h"
 
 namespace railweave::control {
@@ -57,6 +58,7 @@ struct Job {
   // class, its lane or the classes have changed since (service_levels.h).
   std::uint16_t earlier_levels = 0;
   std::optional<Launch> launch;  // none: it runs from the moment it is placed until it is said to have ended
+  std::optional<Move> move;      // offered, or under way: another place is held for it; none: it stays
   std::uint64_t version = 0;     // seq of the event that last changed it: its ETag
 
   [[nodiscard]] bool holds_gpus() const { return state == JobState::placed; }

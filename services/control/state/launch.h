@@ -21,6 +21,8 @@ struct LaunchTerms {
   std::int64_t run_us = 1'800'000'000;    // from accepted to running
   std::int64_t notice_us = 60'000'000;    // before an eviction, in addition to the next one
   std::int64_t release_us = 600'000'000;  // how long the launcher may take to free the GPUs
+  // It saves its state and its launcher starts it again from there: it may be offered a move (move.h).
+  bool checkpointable = false;
   friend bool operator==(const LaunchTerms&, const LaunchTerms&) = default;
 };
 // The least and the most of each time.

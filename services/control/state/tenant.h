@@ -34,6 +34,7 @@ struct Tenant {
   std::uint32_t repair_after_s = 30;  // a link that flaps must not restart jobs
   // The highest priority class that its jobs may have, by value; higher ones evict jobs of other tenants.
   std::string max_priority = "normal";
+  bool moves = true;          // its jobs that say they are checkpointable may be offered other GPUs
   std::uint64_t version = 0;  // seq of the event that last changed it: its ETag
   // Which tenant of this name it is: what is older belonged to another one, that was removed.
   std::uint64_t created = 0;    // seq of the event that created it; 0: before that was kept
@@ -42,7 +43,8 @@ struct Tenant {
   [[nodiscard]] bool same_rules(const Tenant& other) const {
     return description == other.description && max_gpus == other.max_gpus && quota_gpus == other.quota_gpus &&
            cohort == other.cohort && borrow_gpus == other.borrow_gpus && weight == other.weight &&
-           repair == other.repair && repair_after_s == other.repair_after_s && max_priority == other.max_priority;
+           repair == other.repair && repair_after_s == other.repair_after_s && max_priority == other.max_priority &&
+           moves == other.moves;
   }
 };
 

@@ -109,7 +109,7 @@ TEST(JournalGolden, TheStateKeepsItsForm) {
   EXPECT_FALSE(state->subnet_policies->empty());
   EXPECT_FALSE(state->subnet_spreads->empty());
   EXPECT_FALSE(state->webhooks->empty());
-  EXPECT_EQ(state->jobs.size(), 6U);
+  EXPECT_EQ(state->jobs.size(), 7U);
 }
 
 TEST(JournalGolden, TheFormerNameOfMinRuntimeIsRead) {
