@@ -164,7 +164,8 @@ def full_queue(session):
     fill(session)
     statuses = set()
     # A mode can only be set to what it is here, which the queue does not know.
-    for operation, request in {**WRITES, "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}.items():
+    moves = {"acceptMove": {"path": {"id": "job-000001"}}, "declineMove": {"path": {"id": "job-000001"}}, "offerMoves": {"body": {}}}
+    for operation, request in {**WRITES, **moves, "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}.items():
         with HeldStore(session):
             waiting = hold_the_loop(session, operation)
             refused = session.call(operation, 429, "service.busy", **request)

@@ -95,4 +95,49 @@ def deadlines(session):
     session.call("getAlarm", 404, "alarms.notFound", path={"id": f"job.notFreed:{name}"})
 
 
-CASES = [acknowledged, refused, deadlines]
+def moves(session):
+    """A job of three GPUs on each of the four nodes; one that wants two of one node waits until one of them moves."""
+    names = [submit(session, name="trains", gpus=3, minRuntime="PT0S", launcher={"checkpointable": True})["id"] for _ in range(4)]
+    assert session.call("getJob", 200, path={"id": names[0]}).json["launcher"]["checkpointable"]
+    for name in names:
+        session.call("acceptMove", 409, "jobs.noMove", path={"id": name})
+    session.call("offerMoves", 409, "moves.nothingWaits", body={})
+    session.call("getDefragmentation", 409, "moves.nothingWaits", query={"for": "head"})
+    waits = submit(session, name="waits", gpus=None, parallelism={"tensor": 2})["id"]
+    session.call("offerMoves", 409, "moves.none", body={"for": waits})  # none of them runs yet
+    session.call("getDefragmentation", 409, "moves.none", query={"for": waits})
+    for name in names:
+        session.call("runningJob", 200, path={"id": name})
+    plan = session.call("getDefragmentation", 200, query={"for": "head"}).json
+    assert plan["inFavourOf"] == waits and len(plan["steps"][0]["moves"]) == 1, plan
+    assert session.call("listMoves", 200).json["moves"] == []
+    [offer] = session.call("offerMoves", 200, body={"for": "head"}).json["moves"]
+    assert offer["state"] == "offered" and offer["inFavourOf"] == waits and len(offer["ranks"]) == 3, offer
+    session.call("declineMove", 200, path={"id": offer["job"]})
+    assert session.call("listMoves", 200).json["moves"] == []
+    [offer] = session.call("offerMoves", 200, body={"for": waits}).json["moves"]
+    accepted = session.call("acceptMove", 200, path={"id": offer["job"]}).json
+    assert accepted["phase"] == "releasing" and accepted["launcher"]["move"]["state"] == "moving", accepted["launcher"]
+    assert session.call("acceptMove", 200, path={"id": offer["job"]}).json["version"] == accepted["version"], "the same again"
+    session.call("declineMove", 409, "jobs.moves", path={"id": offer["job"]})
+    moved = session.call("freedJob", 200, path={"id": offer["job"]}).json
+    assert moved["state"] == "placed" and moved["phase"] == "offered" and moved["launcher"]["move"] is None, moved
+    assert state_of(session, waits) == "placed"
+    session.call("offerMoves", 409, "jobs.notQueued", body={"for": waits})
+    session.call("getDefragmentation", 409, "jobs.notQueued", query={"for": waits})
+    for operation, inputs in (("offerMoves", {"body": {"for": "job-999999"}}), ("getDefragmentation", {"query": {"for": "job-999999"}}),
+                              ("acceptMove", {"path": {"id": "job-999999"}}), ("declineMove", {"path": {"id": "job-999999"}})):
+        session.call(operation, 404, "jobs.notFound", **inputs)
+    for operation in ("listMoves", "acceptMove", "declineMove"):
+        session.call(operation, 400, "query.unknownParameter", query={"force": "true"},
+                     **({} if operation == "listMoves" else {"path": {"id": waits}}))
+    session.call("offerMoves", 400, "moves.invalidTarget", body={"for": "all"})
+    session.call("getDefragmentation", 400, "moves.invalidTarget", query={"for": "all"})
+    for body, code in (("{", "body.notJson"), ("[]", "body.wrongType"), ({"steps": 999}, "body.invalidField"),
+                       ({"all": True}, "body.unknownField")):
+        session.call("offerMoves", 400, code, body=body)
+    for name in (*names, waits):
+        session.call("completeJob", 200, path={"id": name}, query={"freed": "true"})
+
+
+CASES = [acknowledged, refused, deadlines, moves]

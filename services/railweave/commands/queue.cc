@@ -1,4 +1,4 @@
-// railweave queue show|list|shares|stranded|defrag; policy and configure are in queue_policy.cc.
+// railweave queue show|list|shares|stranded|defrag|moves; policy and configure are in queue_policy.cc.
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -80,18 +80,54 @@ void stranded(Session& session) {
 }
 
 struct DefragOptions {
-  bool dry_run = false;
+  bool dry_run = false, carry_out = false;
+  std::string target = "domains";
   std::uint64_t steps = 16;
   std::string restart = "PT5M";
 };
 
+// Moves that are offered or under way.
+Table moves_table(const Json& answer) {
+  Table table({{"JOB"},
+               {"STATE"},
+               {"FOR"},
+               {"RANKS", Align::right},
+               {"COST (GPU s)", Align::right},
+               {"FROM"},
+               {"TO"},
+               {"UNTIL"}});
+  for (const auto& move : list(answer, "moves")) {
+    const Json& ranks = list(move, "ranks");
+    const auto node = [&](const char* end) {
+      const bool known = !ranks.empty() && field(ranks.front(), end).is_object();
+      return known ? text_of(field(ranks.front(), end), "node") + (ranks.size() > 1 ? " ..." : "") : std::string("-");
+    };
+    table.add({text_of(move, "job"), text_of(move, "state"),
+               field(move, "inFavourOf").is_string() ? text_of(move, "inFavourOf") : "domains",
+               std::to_string(ranks.size()), text_of(move, "lostGpuSeconds"), node("from"), node("to"),
+               time_of(move, "until")});
+  }
+  return table;
+}
+
+void print_moves(Output& output, const Json& answer) {
+  if (output.is_document()) return output.document(answer);
+  Table table = moves_table(answer);
+  if (table.rows() == 0) return output.note("no job is offered another place");
+  output.text(table.text(output.terminal()));
+}
+
 void defrag(Session& session, const DefragOptions& options) {
-  if (!options.dry_run) {
-    fail_usage("this command does not move running jobs",
-               "list the moves with --dry-run; to make one, checkpoint the job, cancel it and submit it again");
+  if (options.carry_out) {
+    if (options.dry_run) fail_usage("--dry-run and --carry-out exclude each other", "leave one of them out");
+    const Json body{{"for", options.target}, {"steps", options.steps}};
+    return print_moves(session.output, session.service().post(Target("/v1/queue/moves"), body));
   }
   Target target("/v1/queue/defragmentation");
-  target.query("steps", std::to_string(options.steps)).query("restart", options.restart);
+  target.query("for", options.target);
+  if (options.target == "domains") {
+    target.query("steps", std::to_string(options.steps)).query("restart", options.restart);
+  }
   const Json answer = session.service().get(target);
   Output& output = session.output;
   if (output.is_document()) return output.document(answer);
@@ -144,15 +180,27 @@ void add_queue_commands(CLI::App& root, Session& session) {
   on_run(stranded_command, session, [&session] { stranded(session); });
 
   auto moves = std::make_shared<DefragOptions>();
-  CLI::App& defrag_command =
-      add_command(queue, "defrag", "Plan moves of running jobs that would free whole NVLink domains",
-                  {"railweave queue defrag --dry-run", "railweave queue defrag --dry-run --restart PT15M"});
-  defrag_command.add_flag("--dry-run", moves->dry_run, "List the moves; required, since nothing is moved");
+  CLI::App& defrag_command = add_command(queue, "defrag", "Plan moves of running jobs, and offer them",
+                                         {"railweave queue defrag", "railweave queue defrag --for head",
+                                          "railweave queue defrag --for job-000012 --carry-out"});
+  defrag_command
+      .add_option("--for", moves->target,
+                  "What jobs move for: whole NVLink domains, the first job that waits for GPUs, or this job")
+      ->type_name("domains|head|JOB");
+  defrag_command.add_flag("--dry-run", moves->dry_run, "List the moves alone, as without --carry-out");
+  defrag_command.add_flag(
+      "--carry-out", moves->carry_out,
+      "Offer the moves to their jobs' launchers: of jobs that are checkpointable, within the budget");
   defrag_command.add_option("--steps", moves->steps, "Most steps to plan")
       ->type_name("COUNT")
       ->check(CLI::Range(0, 256));
   defrag_command.add_option("--restart", moves->restart, "Time that a job is down for a move")->type_name("DURATION");
   on_run(defrag_command, session, [&session, moves] { defrag(session, *moves); });
+
+  CLI::App& moves_command =
+      add_command(queue, "moves", "List jobs that are offered another place or move there", {"railweave queue moves"});
+  on_run(moves_command, session,
+         [&session] { print_moves(session.output, session.service().get(Target("/v1/queue/moves"))); });
 }
 
 }  // namespace railweave::cli

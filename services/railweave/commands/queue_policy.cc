@@ -22,7 +22,10 @@ void print_policy(Output& output, const Json& policy) {
         std::pair("Starves after", "starvationBound"), std::pair("Minimum runtime", "minRuntime"),
         std::pair("Reclaims from any priority", "reclaimAnyPriority"), std::pair("Reserved jobs", "reservedJobs"),
         std::pair("Preemption plans", "preemptionPlans"), std::pair("Waits for a better place", "placeWait"),
-        std::pair("of its duration", "placeWaitShare"), std::pair("for a gain above", "placeWaitGain")}) {
+        std::pair("of its duration", "placeWaitShare"), std::pair("for a gain above", "placeWaitGain"),
+        std::pair("Moves", "moves"), std::pair("of jobs that make room after", "moveAfter"),
+        std::pair("lose an hour (GPU s)", "moveBudget"), std::pair("at once", "movesAtOnce"),
+        std::pair("are answered within", "moveAnswer"), std::pair("without an answer", "moveUnanswered")}) {
     sheet.add(title, text_of(policy, name));
   }
   Table table({{"CLASS"}, {"VALUE", Align::right}, {"MAY EVICT"}, {"MAY BE EVICTED"}});
@@ -35,8 +38,10 @@ void print_policy(Output& output, const Json& policy) {
 
 struct PolicyOptions {
   std::string file;
-  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime, place_wait;
-  std::optional<double> place_wait_share, place_wait_gain;
+  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime, place_wait, moves,
+      move_after, move_answer, move_unanswered;
+  std::optional<double> place_wait_share, place_wait_gain, move_budget;
+  std::optional<std::uint32_t> moves_at_once;
 };
 
 // With options of single rules the others keep their value, and the service refuses the change if the policy was changed
@@ -47,11 +52,15 @@ void configure(Session& session, const PolicyOptions& options) {
        {std::pair("backfill", &options.backfill), std::pair("fairShare", &options.fair_share),
         std::pair("halfLife", &options.half_life), std::pair("defaultDuration", &options.default_duration),
         std::pair("starvationBound", &options.starvation_bound), std::pair("minRuntime", &options.min_runtime),
-        std::pair("placeWait", &options.place_wait)}) {
+        std::pair("placeWait", &options.place_wait), std::pair("moves", &options.moves),
+        std::pair("moveAfter", &options.move_after), std::pair("moveAnswer", &options.move_answer),
+        std::pair("moveUnanswered", &options.move_unanswered)}) {
     if (!value->empty()) changes[name] = *value;
   }
   if (options.place_wait_share) changes["placeWaitShare"] = *options.place_wait_share;
   if (options.place_wait_gain) changes["placeWaitGain"] = *options.place_wait_gain;
+  if (options.move_budget) changes["moveBudget"] = *options.move_budget;
+  if (options.moves_at_once) changes["movesAtOnce"] = *options.moves_at_once;
   const Target target(kPolicyPath);
   Resource policy;
   if (!options.file.empty()) {
@@ -95,6 +104,14 @@ void add_queue_policy_commands(CLI::App& queue, Session& session) {
   configure_command
       .add_option("--place-wait-gain", options->place_wait_gain, "It waits where it would be slower by more than this")
       ->type_name("SHARE");
+  rule("--moves", options->moves, "onRequest|automatic", "Whether running jobs are offered moves by themselves");
+  rule("--move-after", options->move_after, "DURATION", "How long the first job has waited before others move for it");
+  rule("--move-answer", options->move_answer, "DURATION", "How long the offer of a move stands");
+  rule("--move-unanswered", options->move_unanswered, "keep|evict", "What an offer without an answer means");
+  configure_command.add_option("--move-budget", options->move_budget, "Work that moves may lose in an hour")
+      ->type_name("GPU-SECONDS");
+  configure_command.add_option("--moves-at-once", options->moves_at_once, "Jobs that may be moving")
+      ->type_name("COUNT");
   on_run(configure_command, session, [&session, options] { configure(session, *options); });
 }
 

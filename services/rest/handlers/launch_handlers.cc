@@ -31,6 +31,15 @@ Result<void> free_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
   return {};
 }
 
+Result<void> answer_move(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,
+                         bool accept) {
+  const auto state = call.plane.loop.state();
+  const auto job = find_job(*state, call.request);
+  if (!job) return std::unexpected(job.error());
+  submit_change(answers, call, respond, control::AnswerMove{(*job)->id, accept});
+  return {};
+}
+
 }  // namespace
 
 void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers) {
@@ -42,6 +51,12 @@ void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& an
   };
   routes.post("/v1/jobs/{id}/accept", {.access = kOperatorsAndMembers}, advance(LaunchPhase::accepted));
   routes.post("/v1/jobs/{id}/running", {.access = kOperatorsAndMembers}, advance(LaunchPhase::running));
+  for (const bool accept : {true, false}) {
+    routes.post(accept ? "/v1/jobs/{id}/move/accept" : "/v1/jobs/{id}/move/decline", {.access = kOperatorsAndMembers},
+                [answers, accept](const Call& call, const Responder& respond) {
+                  return answer_move(answers, call, respond, accept);
+                });
+  }
   routes.post("/v1/jobs/{id}/freed", {.access = kOperatorsAndMembers, .http = json},
               [answers](const Call& call, const Responder& respond) { return free_job(answers, call, respond); });
 }

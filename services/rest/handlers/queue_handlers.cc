@@ -9,6 +9,7 @@
 #include "services/rest/access/viewer.h"
 #include "services/rest/handlers/expected_start.h"
 #include "services/rest/handlers/list_page.h"
+#include "services/rest/handlers/planned_moves.h"
 #include "services/rest/handlers/queue_state.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
@@ -150,6 +151,9 @@ Result<Response> get_stranded(const Call& call) {
 }
 
 Result<Response> get_defragmentation(const Call& call) {
+  if (const auto* for_job = call.request.query("for"); for_job != nullptr && *for_job != "domains") {
+    return planned_moves(call, *for_job);
+  }
   scheduler::DefragmentOptions options;
   const auto steps_wanted = read_number(call, "steps", kMaxSteps);
   if (!steps_wanted) return std::unexpected(steps_wanted.error());
@@ -267,8 +271,9 @@ void add_queue_routes(RouteTable& routes) {
   routes.put("/v1/queue/policy", {.access = kAdministrators, .http = json, .present = present_policy}, put_policy);
   routes.get("/v1/queue/stranded", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_stranded);
   routes.get("/v1/queue/defragmentation",
-             {.access = kViewers, .query = {"steps", "restart"}, .by = AnsweredBy::leader, .http = compute},
+             {.access = kViewers, .query = {"for", "steps", "restart"}, .by = AnsweredBy::leader, .http = compute},
              get_defragmentation);
+  add_move_routes(routes);
   routes.get(
       "/v1/reservations",
       {.access = kViewers,

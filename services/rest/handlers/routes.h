@@ -32,6 +32,7 @@ void add_placement_query_routes(RouteTable& routes);
 void add_lab_routes(RouteTable& routes);  // planning on fabrics of a request's own
 void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);  // what launchers say
 void add_queue_routes(RouteTable& routes);                                               // with reservations
+void add_move_routes(RouteTable& routes);                                                // of add_queue_routes()
 void add_tenant_routes(RouteTable& routes);
 void add_token_routes(RouteTable& routes);  // with who the caller is
 void add_sign_in_routes(RouteTable& routes, const SignIn& sign_in);

@@ -69,7 +69,7 @@ void add_tenant_routes(RouteTable& routes) {
       "/v1/tenants",
       {.access = kViewersAndMembers,
        .page = PageLimits{.fields = {"borrowGpus", "cohort", "description", "gpusHeld", "id", "maxGpus", "maxPriority",
-                                     "quotaGpus", "repair", "repairAfterSeconds", "version", "weight"}}},
+                                     "moves", "quotaGpus", "repair", "repairAfterSeconds", "version", "weight"}}},
       list_tenants);
   routes.get("/v1/tenants/{name}", {.access = kViewersAndMembers}, get_tenant);
   routes.put("/v1/tenants/{name}", {.access = kAdministrators, .present = present_tenant}, put_tenant);

@@ -34,6 +34,7 @@ std::optional<LaunchTerms> read_launcher(ObjectReader& reader) {
   LaunchTerms terms;
   bool acknowledges = true;
   fields.read("acknowledges", acknowledges);
+  fields.read("checkpointable", terms.checkpointable);
   for (const auto& [name, member] : kTerms) {
     std::optional<std::string> text;
     fields.read_text(name, text);
@@ -69,6 +70,18 @@ Result<control::FreeJob> read_freed(control::JobId id, std::string_view body) {
   return freed;
 }
 
+Out move_json(const control::Job& job, const MessageReader& reader) {
+  const control::Move& move = *job.move;
+  const bool is_named = move.in_favour_of != control::JobId() && reader.sees(JobPart{move.in_favour_of.number()});
+  const char* state = !move.accepted ? "offered" : job.is_releasing() || !job.holds_gpus() ? "moving" : "accepted";
+  return {{"state", state},
+          {"inFavourOf", is_named ? Out(control::to_string(move.in_favour_of)) : Out(nullptr)},
+          {"gpus", move.gpu_of_rank.size()},
+          {"lostGpuSeconds", move.lost_gpu_s},
+          {"until", time_or_null(move.deadline_us)},
+          {"reason", move.reason.text(reader)}};
+}
+
 Out phase_json(const control::Job& job) {
   if (!job.holds_gpus()) return nullptr;
   return control::to_string(job.launch ? job.launch->phase : control::LaunchPhase::running);
@@ -79,6 +92,7 @@ Out launcher_json(const control::Job& job, const MessageReader& reader) {
   const control::Launch& launch = *job.launch;
   Out value = Out::object();
   for (const auto& [name, member] : kTerms) value[std::string(name)] = text_of_us(launch.terms.*member);
+  value["checkpointable"] = launch.terms.checkpointable;
   value["deadline"] = time_or_null(launch.deadline_us);
   value["expiredOffers"] = launch.expired;
   value["release"] = nullptr;
@@ -90,6 +104,7 @@ Out launcher_json(const control::Job& job, const MessageReader& reader) {
                         {"overdue", launch.overdue},
                         {"freedNodes", launch.freed}};
   }
+  value["move"] = job.move ? move_json(job, reader) : Out(nullptr);
   return value;
 }
 

@@ -16,6 +16,7 @@ std::optional<control::LaunchTerms> read_launcher(ObjectReader& reader);
 // The body of POST /v1/jobs/{id}/freed; an empty one frees all nodes.
 Result<control::FreeJob> read_freed(control::JobId id, std::string_view body);
 
+Out move_json(const control::Job& job, const MessageReader& reader);      // of a job with a move
 Out phase_json(const control::Job& job);                                  // null: it is not placed
 Out launcher_json(const control::Job& job, const MessageReader& reader);  // null: it has none
 

@@ -133,7 +133,7 @@ std::string write_defragmentation(const Topology& topology, const std::vector<sc
                     {"costGpuSeconds", step.cost_gpu_s},
                     {"moves", std::move(moves)}});
   }
-  return dump(Out{{"steps", std::move(list)}, {"seq", seq}});
+  return dump(Out{{"inFavourOf", nullptr}, {"steps", std::move(list)}, {"seq", seq}});
 }
 
 Result<control::PutReservation> read_reservation(const std::string& name, std::string_view body) {

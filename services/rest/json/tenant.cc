@@ -61,6 +61,7 @@ std::string write_tenant(const control::Tenant& tenant, std::uint64_t held_gpus)
   value.update(to_json(tenant));
   value["repairAfterSeconds"] = tenant.repair_after_s;
   value["maxPriority"] = tenant.max_priority;
+  value["moves"] = tenant.moves;
   value["gpusHeld"] = held_gpus;
   value["version"] = tenant.version;
   return dump(value);

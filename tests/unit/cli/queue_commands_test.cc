@@ -67,15 +67,24 @@ TEST(Queue, ConfigureChangesOnlyWhatIsGiven) {
   EXPECT_THAT(nothing.err, HasSubstr("nothing to change"));
 }
 
-TEST(Queue, DefragOnlyPlans) {
+TEST(Queue, DefragPlansUnlessItIsToCarryOut) {
   StubService service;
   service.get("/v1/queue/defragmentation",
               R"({"steps":[{"frees":["nv-1"],"freedGpus":8,"costGpuSeconds":1200,"moves":[{"job":"job-000003",
       "costGpuSeconds":1200,"ranks":[{"rank":0,"from":{"node":"a","gpu":0},"to":{"node":"b","gpu":1}}]}]}],"seq":9})");
   EXPECT_THAT(service.run({"queue", "defrag", "--dry-run", "--steps", "4"}).out,
               AllOf(HasSubstr("nv-1"), HasSubstr("job-000003"), HasSubstr("1200")));
-  EXPECT_EQ(service.asked().at(0).target, "/v1/queue/defragmentation?steps=4&restart=PT5M");
-  const Finished refused = service.run({"queue", "defrag"});
+  EXPECT_EQ(service.asked().at(0).target, "/v1/queue/defragmentation?for=domains&steps=4&restart=PT5M");
+  service.on(Method::post, "/v1/queue/moves", [](const Request&) {
+    return Response::json(R"({"moves":[{"job":"job-000003","tenant":"research","plan":9,"state":"offered",
+        "inFavourOf":"job-000009","gpus":1,"lostGpuSeconds":1200,"until":"2026-11-21T08:05:00Z","reason":"",
+        "ranks":[{"rank":0,"from":{"node":"a","gpu":0},"to":{"node":"b","gpu":1}}]}],
+        "budgetLeftGpuSeconds":100,"jobsLeft":7,"seq":9})");
+  });
+  EXPECT_THAT(service.run({"queue", "defrag", "--for", "head", "--carry-out"}).out,
+              AllOf(HasSubstr("job-000009"), HasSubstr("offered"), HasSubstr("1200")));
+  EXPECT_EQ(Json::parse(service.asked().at(1).body)["for"], "head");
+  const Finished refused = service.run({"queue", "defrag", "--dry-run", "--carry-out"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("--dry-run"));
 }

@@ -1,4 +1,4 @@
-// railweave jobs accept|running|freed: what a launcher says of the jobs that it starts.
+// railweave jobs accept|running|freed|accept-move|decline-move: what a launcher says of the jobs that it starts.
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/jobs/job_commands.h"
@@ -33,6 +33,10 @@ void add_job_launch_commands(CLI::App& jobs, Session& session) {
   for (const Step& step :
        {Step{"accept", "/accept", "Accept the offer of a job that its launcher acknowledges",
              "railweave jobs accept job-000003"},
+        Step{"accept-move", "/move/accept", "Accept the other place that a running job is offered",
+             "railweave jobs accept-move job-000003"},
+        Step{"decline-move", "/move/decline", "Decline the other place that a running job is offered",
+             "railweave jobs decline-move job-000003"},
         Step{"running", "/running", "Report that the processes of a job run", "railweave jobs running job-000003"}}) {
     CLI::App& command = add_command(jobs, step.name, step.about, {step.example});
     auto names = add_names(command, kLaunchedJob);
