@@ -23,9 +23,9 @@ void print_policy(Output& output, const Json& policy) {
         std::pair("Reclaims from any priority", "reclaimAnyPriority"), std::pair("Reserved jobs", "reservedJobs"),
         std::pair("Preemption plans", "preemptionPlans"), std::pair("Waits for a better place", "placeWait"),
         std::pair("of its duration", "placeWaitShare"), std::pair("for a gain above", "placeWaitGain"),
-        std::pair("Moves", "moves"), std::pair("of jobs that make room after", "moveAfter"),
-        std::pair("lose an hour (GPU s)", "moveBudget"), std::pair("at once", "movesAtOnce"),
-        std::pair("are answered within", "moveAnswer"), std::pair("without an answer", "moveUnanswered")}) {
+        std::pair("Moves", "moves"), std::pair("after a wait of", "moveAfter"),
+        std::pair("losing an hour (GPU s)", "moveBudget"), std::pair("at once", "movesAtOnce"),
+        std::pair("answered within", "moveAnswer"), std::pair("without an answer", "moveUnanswered")}) {
     sheet.add(title, text_of(policy, name));
   }
   Table table({{"CLASS"}, {"VALUE", Align::right}, {"MAY EVICT"}, {"MAY BE EVICTED"}});

@@ -53,7 +53,7 @@ constexpr ResourceKind kTenant{"/v1/tenants", "tenant", "NAME", "Its name: lette
 struct TenantOptions {
   std::optional<std::uint64_t> max_gpus, quota, borrow, repair_after;
   std::optional<double> weight;
-  std::optional<std::string> description, cohort, repair, max_priority;
+  std::optional<std::string> description, cohort, repair, max_priority, moves;
   bool no_limit = false;
 };
 
@@ -67,6 +67,7 @@ void change_tenant(Json& body, const TenantOptions& options) {
   if (options.weight) body["weight"] = *options.weight;
   if (options.repair) body["repair"] = *options.repair;
   if (options.max_priority) body["maxPriority"] = *options.max_priority;
+  if (options.moves) body["moves"] = *options.moves == "on";
   if (options.repair_after) body["repairAfterSeconds"] = *options.repair_after;
 }
 
@@ -77,7 +78,7 @@ void add_set_tenant_command(CLI::App& tenants, Session& session) {
                       {"railweave tenants set research --max-gpus 512", "railweave tenants set guests --no-limit",
                        "railweave tenants set production --max-priority high"},
                       {{"description", "maxGpus", "quotaGpus", "cohort", "borrowGpus", "weight", "repair",
-                        "repairAfterSeconds", "maxPriority"},
+                        "repairAfterSeconds", "maxPriority", "moves"},
                        [options](Json& body) { change_tenant(body, *options); }});
   CLI::Option* limit =
       add_number_option(command, "--max-gpus", options->max_gpus, "Most GPUs that its jobs may hold together");
@@ -91,6 +92,10 @@ void add_set_tenant_command(CLI::App& tenants, Session& session) {
       .add_option("--max-priority", options->max_priority,
                   "Highest priority class that its jobs may have; normal by default")
       ->type_name("CLASS");
+  command
+      .add_option("--moves", options->moves, "Whether its checkpointable jobs may be offered other GPUs; on by default")
+      ->type_name("on|off")
+      ->check(CLI::IsMember({"on", "off"}));
   command.add_option("--repair", options->repair, "Whether repairs of its jobs are proposed or applied")
       ->type_name("propose|apply");
   add_number_option(command, "--repair-after", options->repair_after,
