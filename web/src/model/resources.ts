@@ -12,6 +12,7 @@ export const TENANT: Field[] = [
   { name: 'repair', label: 'When links fail', kind: 'choice', options: ['propose', 'apply'], hint: 'Propose or apply a repair' },
   { name: 'repairAfterSeconds', label: 'After seconds', kind: 'integer', hint: 'How long a loss lasts before' },
   { name: 'maxPriority', label: 'Priority at most', kind: 'text', required: true, hint: 'A class of the rules; higher ones evict jobs of others' },
+  { name: 'moves', label: 'Its jobs may be offered moves', kind: 'flag' },
 ];
 
 export const CONTRACT: Field[] = [
@@ -67,6 +68,12 @@ export const POLICY: Field[] = [
   { name: 'placeWait', label: 'Waits for a better place at most', kind: 'duration' },
   { name: 'placeWaitShare', label: 'Waits for it at most, share of its duration', kind: 'number' },
   { name: 'placeWaitGain', label: 'Waits for it where it would be slower by more than', kind: 'number' },
+  { name: 'moves', label: 'Running jobs are offered moves', kind: 'choice', options: ['onRequest', 'automatic'] },
+  { name: 'moveAfter', label: 'after the first job has waited', kind: 'duration' },
+  { name: 'moveBudget', label: 'Moves lose at most, GPU seconds an hour', kind: 'number' },
+  { name: 'movesAtOnce', label: 'Jobs that may be moving', kind: 'integer' },
+  { name: 'moveAnswer', label: 'The offer of a move stands for', kind: 'duration' },
+  { name: 'moveUnanswered', label: 'Without an answer the job is', kind: 'choice', options: ['keep', 'evict'] },
   { name: 'reclaimAnyPriority', label: 'Borrowed GPUs go back even from higher classes', kind: 'flag' },
 ];
 
@@ -88,7 +95,7 @@ const option = (name: string, value: unknown) => (value === undefined || value =
 const each = (name: string, list: unknown) => ((list as string[] | null | undefined) ?? []).flatMap((item) => [name, item]);
 
 export const tenantCommand = (name: string, body: Record<string, unknown>) =>
-  command('tenants', 'set', name, ...option('--description', body.description), ...option('--quota', body.quotaGpus), ...option('--max-gpus', body.maxGpus), body.maxGpus === null && '--no-limit', ...option('--cohort', body.cohort), ...option('--borrow', body.borrowGpus), ...option('--weight', body.weight), ...option('--repair', body.repair), ...option('--repair-after', body.repairAfterSeconds), ...option('--max-priority', body.maxPriority));
+  command('tenants', 'set', name, ...option('--description', body.description), ...option('--quota', body.quotaGpus), ...option('--max-gpus', body.maxGpus), body.maxGpus === null && '--no-limit', ...option('--cohort', body.cohort), ...option('--borrow', body.borrowGpus), ...option('--weight', body.weight), ...option('--repair', body.repair), ...option('--repair-after', body.repairAfterSeconds), ...option('--max-priority', body.maxPriority), body.moves === false && '--moves=off');
 export const contractCommand = (tenant: string, body: Record<string, unknown>) =>
   command('contracts', 'set', tenant, ...option('--guaranteed', body.guaranteedGbps), ...option('--max', body.maxGbps), '--per', body.basis === 'perJob' ? 'job' : 'port', ...option('--model', body.model), body.surviveLinkFailure ? '--survive' : '--no-survive', body.isolated ? '--isolate' : '--no-isolate', ...option('--isolation', body.isolation), ...each('--class', body.classes), ...option('--reserved-permille', body.reservedPermille), ...option('--max-gpus', body.maxGpus), ...option('--max-nvlink-domains', body.maxNvlinkDomains));
 export const reservationCommand = (name: string, body: Record<string, unknown>) =>

@@ -12,7 +12,7 @@ export const newTenant: Editing = {
   title: 'A new tenant',
   named: 'Name',
   fields: TENANT,
-  start: { weight: 1, repair: 'propose', repairAfterSeconds: 30, maxPriority: 'normal' },
+  start: { weight: 1, repair: 'propose', repairAfterSeconds: 30, maxPriority: 'normal', moves: true },
   save: ({ name, values, zone }) => body(client.PUT('/v1/tenants/{name}', { params: { path: { name } }, headers: ifNew, body: bodyOf(TENANT, values, zone) as never })),
   line: tenantLine,
   saved: 'The tenant is set',
