@@ -162,6 +162,7 @@ void Placer::set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps
   impl_->set_residual(std::move(bundle_mbps));
 }
 void Placer::set_parts(std::shared_ptr<const NetworkParts> parts) { impl_->set_parts(std::move(parts)); }
+void Placer::set_routes(RouteScorer* routes) { impl_->set_routes(routes); }
 std::optional<double> Placer::period_us(const JobSpec& spec, const Placement& placement) {
   if (!placement.predicted || !placement.predicted->reachable) return std::nullopt;
   return scheduler::period_us(spec, *placement.predicted);

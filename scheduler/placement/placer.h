@@ -28,6 +28,7 @@
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/fit/placement_tree.h"
+#include "scheduler/placement/score/route_scorer.h"
 
 namespace railweave::scheduler {
 
@@ -55,6 +56,9 @@ class Placer {
   void set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps);
   // Which parts of the network are connected now; null: as where every link is up.
   void set_parts(std::shared_ptr<const NetworkParts> parts);
+  // Where bundles and routes differ about the place that bundles choose, the best places of bundles are compared on routes
+  // (placer_routes.cc). Null: on bundles alone. Borrowed.
+  void set_routes(RouteScorer* routes);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // The time of a predicted placement by which a job is faster or slower: of a step, where the job states a model or
@@ -86,5 +90,10 @@ class Placer {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Of a job that is about to start on GPUs that bundles chose: where it lies across leaf groups and holds no GPU idle, it is placed
+// again, on routes, on GPUs that are free in the placer's tree. What was compared; none: nothing.
+std::optional<RoutedChoice> choose_on_routes(const JobSpec& spec, Placement& placement, Placer& placer,
+                                             RouteScorer& routes);
 
 }  // namespace railweave::scheduler

@@ -63,20 +63,27 @@ void Placer::Impl::reorder(const JobSpec& spec, const Claims& claims, const Cand
   choice_.offer(trial_);
 }
 
-void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
-  Layout& best = choice_.best();
+std::optional<Refinement::Start> Placer::Impl::refinement_of(const JobSpec& spec, const Candidate& chosen,
+                                                             const LeafFilter* filter) {
+  const Layout& best = choice_.best();
   const std::uint32_t block = chosen.found.shape.fit.block;
   // Ranks of a block follow each other unless expert groups are inside context groups.
-  if (chosen.found.shape.expert_inside && spec.parallelism.context > 1) return;
-  if (!refinement_.applies(spec, block, *on_, best.gpu_of_rank, best.cost)) return;
+  if (chosen.found.shape.expert_inside && spec.parallelism.context > 1) return std::nullopt;
+  if (!refinement_.applies(spec, block, *on_, best.gpu_of_rank, best.cost)) return std::nullopt;
   const unsigned farthest = std::min(chosen.found.shape.max_level, fabric_->hierarchy().top(false));
-  const Refinement::Start start{.spec = &spec,
-                                .tree = on_,
-                                .filter = filter,
-                                .level = std::max(farthest, chosen.found.fit.level),
-                                .inside = best.shares.front().leaf,
-                                .block = block};
-  refinement_.improve(start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
+  return Refinement::Start{.spec = &spec,
+                           .tree = on_,
+                           .filter = filter,
+                           .level = std::max(farthest, chosen.found.fit.level),
+                           .inside = fabric_->leaf(best.gpu_of_rank.front()),
+                           .block = block};
+}
+
+void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
+  Layout& best = choice_.best();
+  if (const auto start = refinement_of(spec, chosen, filter)) {
+    refinement_.improve(*start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
+  }
 }
 
 Placement Placer::Impl::placement_of_best(const JobSpec& spec, const Claims& claims, const JobShape& shape) {
@@ -100,17 +107,23 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   std::vector<ScoredCandidate> scored;
   seen_.clear();
   choice_.reset();
+  finalists_.clear();
+  routed_.reset();
+  const bool on_routes = keeps_finalists(spec);
   for (const Candidate& candidate : list) {
     layouts_.lay_out(spec.parallelism, candidate, search_.best_fit(), *on_, trial_);
     if (compared && !is_new_layout(trial_.gpu_of_rank)) continue;
     score(claims, compared, trial_);
     if (alternatives != nullptr) scored.push_back({&candidate, trial_.cost, cost_alone(trial_), trial_.gpu_of_rank});
+    if (on_routes) finalists_.push_back({&candidate, trial_.cost, trial_.gpu_of_rank});
     if (choice_.offer(trial_)) chosen = &candidate;
   }
   // 2. The best once more in the other order of its pieces, then small jobs block by block.
-  const JobShape& shape = chosen->found.shape;
+  const LeafFilter* filter = list.front().found.shape.fit.filter.get();
   if (list.size() > 1) reorder(spec, claims, *chosen);
-  refine(spec, *chosen, list.front().found.shape.fit.filter.get());
+  refine(spec, *chosen, filter);
+  if (on_routes) choose_on_routes(spec, filter, chosen);
+  const JobShape& shape = chosen->found.shape;
   // 3. Predictions and the answer.
   const Prediction beside = scorer_.prediction(choice_.best().cost);
   const Prediction predicted = scorer_.prediction(cost_alone(choice_.best()));

@@ -1,5 +1,5 @@
 // The inside of Placer: what it owns, and the steps of an answer. placer.cc asks, placer_models.cc chooses models of GPUs
-// and sees to paths, placer_choice.cc compares layouts.
+// and sees to paths, placer_choice.cc compares layouts, placer_routes.cc the best of them on routes.
 #pragma once
 
 #include <memory>
@@ -48,6 +48,7 @@ class Placer::Impl {
     scorer_.set_residual(std::move(bundle_mbps));
   }
   void set_parts(std::shared_ptr<const NetworkParts> parts) { scorer_.set_parts(std::move(parts)); }
+  void set_routes(RouteScorer* routes) { routes_ = routes; }
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
     scorer_.set_job(spec, generation_of(*fabric_, gpu_of_rank));
     return scorer_.prediction(scorer_.cost_alone(gpu_of_rank));
@@ -62,6 +63,13 @@ class Placer::Impl {
   struct ScoredCandidate {
     const Candidate* candidate;
     PlacementCost shared, alone;
+    std::vector<fabric::GpuId> gpu_of_rank;
+  };
+
+  // A layout that was scored, for routes to judge.
+  struct Finalist {
+    const Candidate* candidate;
+    PlacementCost cost;
     std::vector<fabric::GpuId> gpu_of_rank;
   };
 
@@ -87,7 +95,12 @@ class Placer::Impl {
   void score(const Claims& claims, bool compared, Layout& layout);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
   void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
+  // Nothing where a refinement does not apply to the best.
+  [[nodiscard]] std::optional<Refinement::Start> refinement_of(const JobSpec& spec, const Candidate& chosen,
+                                                               const LeafFilter* filter);
   void refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter);
+  [[nodiscard]] bool keeps_finalists(const JobSpec& spec) const;
+  void choose_on_routes(const JobSpec& spec, const LeafFilter* filter, const Candidate*& chosen);
   [[nodiscard]] Placement placement_of_best(const JobSpec& spec, const Claims& claims, const JobShape& shape);
   [[nodiscard]] Placement choose(const JobSpec& spec, const Claims& claims, const std::vector<Candidate>& list,
                                  std::vector<Alternative>* alternatives);
@@ -118,7 +131,10 @@ class Placer::Impl {
   std::vector<std::uint64_t> seen_;  // digests of this job's layouts that are scored
   std::uint64_t scored_ = 0;
   std::vector<unsigned> models_;  // of the fabric
-  std::unique_ptr<Impl> whole_;   // nothing on it and all links between sites in use; made when first needed
+  RouteScorer* routes_ = nullptr;
+  std::vector<Finalist> finalists_;     // of this job, where routes may judge them
+  std::optional<RoutedChoice> routed_;  // of the last choice
+  std::unique_ptr<Impl> whole_;         // nothing on it and all links between sites in use; made when first needed
 };
 
 // For a spec or a level that no state of the fabric can meet.

@@ -31,6 +31,7 @@ PlacementResult Placer::Impl::place_on(const JobSpec& spec, unsigned model, bool
     if (!list->empty()) {
       result.outcome = Outcome::placed;
       result.placement = choose(spec, claims, *list, with_alternatives ? &result.alternatives : nullptr);
+      result.routed = std::move(routed_);
       if (with_alternatives && options_.policy == PlacementPolicy::cost) {
         add_wider_levels(spec, claims, result);
         if (result.placement.level == fabric::LevelKind::wan) add_one_site(spec, filters.allowed, excluded, result);
@@ -42,6 +43,7 @@ PlacementResult Placer::Impl::place_on(const JobSpec& spec, unsigned model, bool
   if (auto other = on_one_part(spec, model)) {
     result.placement = std::move(*other);
     result.alternatives.clear();
+    result.routed = std::move(routed_);
     return result;
   }
   return refuse_path(spec, model, result.placement);

@@ -82,7 +82,7 @@ MAY_INCLUDE = {
     # Shares no code with the search.
     "scheduler/placement/check": ["fabric/base", "fabric/topology", "scheduler/job"],
     "scheduler/placement/fit": ["fabric/base", "fabric/topology", "fabric/flow", "scheduler/job", "scheduler/collective"],
-    "scheduler/placement/score": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/collective", "scheduler/placement/fit"],
+    "scheduler/placement/score": ["fabric/base", "fabric/topology", "fabric/routing/plane", "scheduler/job", "scheduler/collective", "scheduler/placement/fit"],
     "scheduler/placement/search": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/collective", "scheduler/placement/fit",
                                    "scheduler/placement/score"],
     "scheduler/placement/explain": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/placement/fit", "scheduler/placement/search"],
@@ -209,7 +209,7 @@ MAY_INCLUDE = {
     "services/railweave/lab/flows": ["fabric/base", "fabric/flow", "fabric/qos", "scheduler/job", "scheduler/collective", "scheduler/placement",
                                      "scheduler/placement/fit", "scheduler/placement/score", "scheduler/admission",
                                      "services/rest/json", "services/railweave/terminal"],
-    "services/railweave/lab/replay": ["fabric/base", "scheduler/job", "scheduler/collective", "scheduler/placement/fit", "scheduler/placement/score",
+    "services/railweave/lab/replay": ["fabric/base", "fabric/flow", "fabric/routing", "fabric/routing/plane", "scheduler/job", "scheduler/collective", "scheduler/placement/fit", "scheduler/placement/score",
                                       "scheduler/queue", "scheduler/queue/policy", "scheduler/queue/repair", "services/railweave/terminal"],
     "services/railweave/lab/qos": ["fabric/base", "fabric/drivers/opensm/files", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
                                    "services/railweave/terminal"],

@@ -109,6 +109,7 @@ struct PlacementResult {
   Outcome outcome = Outcome::never;
   Placement placement;                    // when placed
   Explanation explanation;                // otherwise
+  std::optional<RoutedChoice> routed;     // when placed; none: chosen on bundles of links
   std::vector<Alternative> alternatives;  // if requested
   std::vector<ShapeAnswer> shapes;        // of a job with several, in the order of the request
   std::vector<std::string> warnings;      // "excluded node 'dgx-9' is not in the fabric"

@@ -23,6 +23,18 @@ struct Prediction {
   friend bool operator==(const Prediction&, const Prediction&) = default;
 };
 
+// A choice among places that were predicted on the routes in force, beside other jobs, and not on bundles of links alone.
+struct RoutedChoice {
+  std::uint64_t compared = 1;  // places, all on routes
+  Prediction chosen;           // on routes
+  // The place that bundles alone would have chosen, where that is another one.
+  struct Other {
+    Prediction on_bundles, on_routes;
+    std::vector<fabric::GpuId> gpu_of_rank;
+  };
+  std::optional<Other> by_bundles;
+};
+
 // The prediction for another placement, or for a looser request.
 struct Alternative {
   std::string change;  // "stages of a replica side by side", "another leafGroup"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "fabric/base/check.h"
 
@@ -87,6 +88,16 @@ PlacementCost Scorer::cost(std::span<const fabric::GpuId> gpu_of_rank) {
   std::span<const double> left;
   if (residual_mbps_ != nullptr) left = *residual_mbps_;
   return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, capacity_mbps_, left);
+}
+
+PlacementCost Scorer::cost_below(std::span<const fabric::GpuId> gpu_of_rank, double bound_us) {
+  PlacementCost found = cost(gpu_of_rank);
+  if (routes_ == nullptr || found.total_us >= bound_us) return found;
+  found.total_us = std::numeric_limits<double>::infinity();
+  if (routes_left_ == 0) return found;
+  --routes_left_;
+  if (const auto on = routes_->contention(*spec_, gpu_of_rank)) found.total_us = on->shared.communication_us;
+  return found;
 }
 
 bool Scorer::alone(std::span<const fabric::GpuId> gpu_of_rank) const {

@@ -13,6 +13,7 @@
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/score/fragmentation.h"
 #include "scheduler/placement/score/job_traffic.h"
+#include "scheduler/placement/score/route_scorer.h"
 
 namespace railweave::scheduler {
 
@@ -46,6 +47,15 @@ class Scorer {
   // Every link is up.
   [[nodiscard]] bool nominal() const;
   [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
+  // The total time of cost_below() is that on routes from now on, for at most so many places; null: as cost(). Borrowed.
+  void set_routes(RouteScorer* routes, std::uint64_t places = 0) {
+    routes_ = routes;
+    routes_left_ = places;
+  }
+  [[nodiscard]] std::uint64_t routes_left() const { return routes_left_; }
+  // cost() where its time may be below the bound; on routes no place is faster than on bundles, so that one which is not
+  // below it there is not asked for. Infinite where no place may be asked for any more.
+  [[nodiscard]] PlacementCost cost_below(std::span<const fabric::GpuId> gpu_of_rank, double bound_us);
   // As if no other job were placed.
   [[nodiscard]] PlacementCost cost_alone(std::span<const fabric::GpuId> gpu_of_rank);
   // Whether cost() gives the same: no other job sends over the bundles of these GPUs.
@@ -68,6 +78,8 @@ class Scorer {
   const GpuGeneration* generation_ = nullptr;
   PlacementCostModel* model_ = nullptr;
   JobTraffic traffic_;
+  RouteScorer* routes_ = nullptr;
+  std::uint64_t routes_left_ = 0;  // places
 };
 
 }  // namespace railweave::scheduler

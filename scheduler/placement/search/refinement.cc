@@ -1,6 +1,7 @@
 #include "scheduler/placement/search/refinement.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace railweave::scheduler {
 namespace {
@@ -200,7 +201,7 @@ bool Refinement::better(Scorer& scorer) {
     --scores_left_;
     trial_.clear();
     for (const std::uint32_t place : at_) trial_.push_back(places_[place].gpu);
-    const PlacementCost cost = scorer.cost(trial_);
+    const PlacementCost cost = scorer.cost_below(trial_, least_us_ * (1 + kStep / 2));
     // Of equally slow ones the more even: where several bundles are the slowest, each has to be relieved.
     const bool as_fast = cost.total_us <= least_us_ * (1 + kStep / 2);
     if (cost.total_us < least_us_ * (1 - kStep) ||
@@ -388,7 +389,7 @@ bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std:
     --scores_left_;
     trial_.clear();
     for (const std::uint32_t place : at_) trial_.push_back(places_[place].gpu);
-    best_cost_ = scorer.cost(trial_);
+    best_cost_ = scorer.cost_below(trial_, std::numeric_limits<double>::infinity());
     least_us_ = best_cost_.total_us;
     best_at_ = at_;
     descend(start, scorer);
