@@ -53,7 +53,7 @@ class Scorer {
     routes_left_ = places;
   }
   [[nodiscard]] std::uint64_t routes_left() const { return routes_left_; }
-  // cost() where its time may be below the bound; on routes no place is faster than on bundles, so that one which is not
+  // cost() where its time may be below the bound. A place is taken to be no faster on routes than on bundles: one which is not
   // below it there is not asked for. Infinite where no place may be asked for any more.
   [[nodiscard]] PlacementCost cost_below(std::span<const fabric::GpuId> gpu_of_rank, double bound_us);
   // As if no other job were placed.

@@ -146,7 +146,9 @@ ReplayOptions options_of(const LabReplayOptions& options) {
   return replay;
 }
 
-bool is_own(const std::string& policy) { return policy == "railweave" || policy == kWaitingPolicy; }
+bool is_own(const std::string& policy) {
+  return policy == "railweave" || policy == kWaitingPolicy || policy == kRoutedPolicy;
+}
 
 // --- two policies on generated streams
 
@@ -209,6 +211,7 @@ void print(Output& output, const LabReplayOptions& options, const std::vector<Ve
     const PairedDifference difference = paired(verdict.differences);
     const std::string name = verdict.judge == Stretch::none        ? "as in the stream (control)"
                              : verdict.judge == Stretch::predicted ? "by predicted steps"
+                             : verdict.judge == Stretch::flows     ? "by flows on routes"
                                                                    : "30% longer where spread";
     table.add({name, formatted("%+.1f%%", kPercent * difference.mean),
                formatted("+-%.1f%%", kPercent * difference.half_width), formatted("x%.3f", verdict.stretch),
@@ -224,9 +227,9 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
   std::vector<Verdict> verdicts;
   std::uint64_t done = 0;
   session.output.begin_progress("replaying");
-  for (const Stretch judge : {Stretch::predicted, Stretch::spread, Stretch::none}) {
+  for (const Stretch judge : {Stretch::predicted, Stretch::flows, Stretch::spread, Stretch::none}) {
     verdicts.push_back(compare(fabric, options, judge, [&] {
-      session.output.say_progress(std::to_string(++done) + " of " + std::to_string(3 * options.seeds) + " pairs");
+      session.output.say_progress(std::to_string(++done) + " of " + std::to_string(4 * options.seeds) + " pairs");
     }));
   }
   session.output.end_progress();
@@ -301,12 +304,12 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
   add_fabric_file_options(command, options->fabric, "--fabric");
   std::string policies = "all";
   for (const auto policy : kReplayPolicies) policies += "|" + std::string(policy);
-  policies += "|" + std::string(kWaitingPolicy);
+  policies += "|" + std::string(kWaitingPolicy) + "|" + std::string(kRoutedPolicy);
   add_choice_option(command, "--policy", options->policy, "Placement policy; all compares them", policies);
   add_choice_option(command, "--against", options->against, "With --seeds: the policy that it is compared with",
                     policies.substr(policies.find('|') + 1));
   add_choice_option(command, "--stretch", options->stretch, "Running times by the place that a job got",
-                    "none|predicted|spread");
+                    "none|predicted|spread|flows");
   add_choice_option(command, "--communication", options->communication,
                     "Of jobs: of the default model, or FSDP of which nothing is hidden", "light|heavy");
   add_number_option(command, "--seeds", options->seeds, "Compare two policies on as many generated streams of jobs",

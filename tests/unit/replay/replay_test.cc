@@ -120,7 +120,7 @@ TEST(Replay, LeavesOutWhatIsLargerThanTheFabric) {
 // Running times follow the place: the same jobs take longer in all, and none less than it says.
 TEST(Replay, StretchesJobsByTheirPlace) {
   const JobTrace trace = random_trace(4, 300, false);
-  for (const Stretch stretch : {Stretch::none, Stretch::spread, Stretch::predicted}) {
+  for (const Stretch stretch : {Stretch::none, Stretch::spread, Stretch::predicted, Stretch::flows}) {
     ReplayOptions options;
     options.policy = "fifo-first-fit";
     options.stretch = stretch;
@@ -152,6 +152,20 @@ TEST(Replay, JobsThatWaitForABetterPlaceAreStretchedLess) {
     waiting += report.mean_stretch;
   }
   EXPECT_LT(waiting, plain);
+}
+
+TEST(Replay, PlacesThatAreChosenOnRoutesHoldWhatHoldsForEveryPolicy) {
+  const JobTrace trace = generate_trace({64, 300, 0.9}, 1);
+  ReplayOptions options;
+  options.policy = kRoutedPolicy;
+  options.stretch = Stretch::flows;
+  options.heavy = true;
+  const auto run = [&] { return replay(fabric_of("8"), trace, options, [](std::uint64_t) {}); };
+  const ReplayReport report = run(), again = run();
+  EXPECT_EQ(report.jobs, trace.jobs.size());
+  EXPECT_EQ(report.samples.back().used, 0U);
+  EXPECT_GT(report.mean_stretch, 1);
+  EXPECT_DOUBLE_EQ(report.mean_completion_s, again.mean_completion_s);
 }
 
 TEST(GeneratedTrace, HasTheLoadAskedForAndIsOneForASeed) {

@@ -29,7 +29,7 @@ class PeerQueue : public ReplayQueue {
     return starts;
   }
 
-  void ended(const ReplayJob& job) override { placer_.release(job.gpus); }
+  void ended(const ReplayJob& job, JobIndex /*number*/) override { placer_.release(job.gpus); }
 
  private:
   static std::vector<GpuId> place(const PeerPlacer& placer, const scheduler::JobSpec& spec) {

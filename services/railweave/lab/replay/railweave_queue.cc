@@ -2,13 +2,34 @@
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "scheduler/placement/score/routed_jobs.h"
 #include "scheduler/queue/queue_cycle.h"
 #include "services/railweave/lab/replay/replay_queue.h"
+#include "services/railweave/lab/replay/replay_routes.h"
 
 namespace railweave::cli {
 namespace {
 
 using namespace scheduler;
+
+// Places that are chosen on routes, beside the jobs that run.
+class RoutedStarts final : public StartGate {
+ public:
+  explicit RoutedStarts(const PlacementFabricPtr& fabric)
+      : routes_(replay_routes(*fabric)), jobs_(fabric, routes_->view, routes_->routing.tables) {}
+
+  Message start(const QueuedJob& job, Placement& placement, std::span<const QueueJobId> /*evicted*/,
+                Placer& placer) override {
+    (void)choose_on_routes(*job.spec, placement, placer, jobs_);
+    jobs_.add(job.id, *job.spec, placement.gpu_of_rank);
+    return {};
+  }
+  void end(QueueJobId job) { jobs_.remove(job); }
+
+ private:
+  std::unique_ptr<const ReplayRoutes> routes_;
+  RoutedJobs jobs_;
+};
 
 class RailweaveQueue : public ReplayQueue {
  public:
@@ -20,6 +41,7 @@ class RailweaveQueue : public ReplayQueue {
     policy_.reserved_jobs = 32;
     if (options.policy != kWaitingPolicy) policy_.place_wait.most_us = 0;
     used_ = FairShare(policy_.half_life_us);
+    if (options.policy == kRoutedPolicy) routed_ = std::make_unique<RoutedStarts>(fabric);
   }
 
   std::vector<ReplayStart> decide(std::int64_t now_us, const ReplayJobs& jobs, const std::vector<JobIndex>& waiting,
@@ -42,6 +64,7 @@ class RailweaveQueue : public ReplayQueue {
                                                    .running = running_,
                                                    .used = &used_,
                                                    .now_us = now_us,
+                                                   .gate = routed_.get(),
                                                    .explain = false});
     kept_.clear();
     for (auto& kept : result.kept) {
@@ -66,13 +89,15 @@ class RailweaveQueue : public ReplayQueue {
     return wake_us;
   }
 
-  void ended(const ReplayJob& job) override {
+  void ended(const ReplayJob& job, JobIndex number) override {
+    if (routed_) routed_->end(number + 1U);
     RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
     used_.charge(job.spec.tenant, job.gpus.size(), job.started_us, job.started_us + job.runs_us);
   }
 
  private:
   PlacementFabricPtr fabric_;
+  std::unique_ptr<RoutedStarts> routed_;
   QueueCycle cycle_;
   QueuePolicy policy_;
   FairShare used_;

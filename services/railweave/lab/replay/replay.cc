@@ -116,8 +116,9 @@ class Replay {
       made.runs_us = job.runs_s * 1'000'000;
       jobs_.push_back(std::move(made));
     }
-    queue_ = options.policy == "railweave" || options.policy == kWaitingPolicy ? make_railweave_queue(fabric, options)
-                                                                               : make_peer_queue(fabric, options);
+    const bool is_own =
+        options.policy == "railweave" || options.policy == kWaitingPolicy || options.policy == kRoutedPolicy;
+    queue_ = is_own ? make_railweave_queue(fabric, options) : make_peer_queue(fabric, options);
   }
 
   ReplayReport run(const std::function<void(std::uint64_t)>& progress);
@@ -173,7 +174,7 @@ void Replay::end(std::int64_t now_us) {
   std::vector<JobIndex> over;
   for (; !ends_.empty() && ends_.top().first <= now_us; ends_.pop()) {
     ReplayJob& job = jobs_[ends_.top().second];
-    queue_->ended(job);
+    queue_->ended(job, ends_.top().second);
     slowdowns_.end(ends_.top().second);
     RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
     used_ -= job.gpus.size();

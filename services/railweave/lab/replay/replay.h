@@ -16,11 +16,13 @@ namespace railweave::cli {
 
 // railweave, whose jobs wait for a better place as the default policy of the queue has them.
 inline constexpr std::string_view kWaitingPolicy = "railweave-waits";
+// railweave, whose places are compared on routes where bundles mislead: a trial, as the service chooses on bundles.
+inline constexpr std::string_view kRoutedPolicy = "railweave-routes";
 inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "best-fit", "tree", "railweave"};
 
 struct ReplayOptions {
-  std::string policy = "railweave";                                      // of kReplayPolicies, or kWaitingPolicy
-  scheduler::Backfill backfill = scheduler::Backfill::easy;              // conservative: railweave alone
+  std::string policy = "railweave";                          // of kReplayPolicies, kWaitingPolicy, or kRoutedPolicy
+  scheduler::Backfill backfill = scheduler::Backfill::easy;  // conservative: railweave alone
   scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
   double estimate_factor = 1;
   std::int64_t starvation_s = 0;  // 0: no bound; railweave alone

@@ -34,7 +34,7 @@ class ReplayQueue {
                                                         const std::vector<JobIndex>& running) = 0;
   // When it decides again without a change; 0: never.
   [[nodiscard]] virtual std::int64_t wake_us() const { return 0; }
-  virtual void ended(const ReplayJob& job) = 0;  // while job.gpus still holds its GPUs
+  virtual void ended(const ReplayJob& job, JobIndex number) = 0;  // while job.gpus still holds its GPUs
 };
 
 std::unique_ptr<ReplayQueue> make_railweave_queue(const scheduler::PlacementFabricPtr& fabric,

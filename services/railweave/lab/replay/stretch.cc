@@ -1,7 +1,12 @@
 #include "services/railweave/lab/replay/stretch.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+
+#include "scheduler/collective/job_flows.h"
+#include "scheduler/collective/path_model.h"
+#include "scheduler/placement/score/job_traffic.h"
 
 namespace railweave::cli {
 
@@ -13,6 +18,10 @@ StretchedRuns::StretchedRuns(const PlacementFabricPtr& fabric, Stretch rule)
     const unsigned level = fabric->hierarchy().level_of(kind);
     if (level != Hierarchy::kNoLevel) levels_.push_back(level);
   }
+  if (rule != Stretch::flows) return;
+  routes_ = replay_routes(*fabric);
+  walker_.emplace(routes_->view, routes_->routing.tables);
+  capacity_mbps_ = fabric::link_capacities_mbps(routes_->view);
 }
 
 double StretchedRuns::factor(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
@@ -22,14 +31,37 @@ double StretchedRuns::factor(const JobSpec& spec, std::span<const fabric::GpuId>
     case Stretch::spread:
       return spreads(gpu_of_rank) ? kSpreadFactor : 1;
     case Stretch::predicted:
+    case Stretch::flows:
       break;
   }
   Placement placement;
   placement.predicted = placer_.predict(spec, gpu_of_rank);
-  const auto here_us = Placer::period_us(spec, placement);
+  const auto here_us = rule_ == Stretch::flows ? flows_us(spec, gpu_of_rank) : Placer::period_us(spec, placement);
   const auto best_us = best_.period_us(spec);
   if (!here_us || !best_us || !(*best_us > 0)) return 1;
   return std::max(1.0, *here_us / *best_us);
+}
+
+std::optional<double> StretchedRuns::flows_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  const JobTraffic traffic = traffic_of_job(spec);
+  const GpuGeneration& generation = generation_of(*fabric_, gpu_of_rank);
+  PlacementCostModel model(fabric_->bundles(), generation);
+  const PlacementCost cost =
+      model.predict(gpu_of_rank, spec.parallelism, traffic.traffic, fabric_->capacities_mbps(routes_->view));
+  const RoutedPaths paths(fabric_->topology(), *walker_, fabric_->gpu_ports(), capacity_mbps_);
+  std::array<double, kCommGroups> us{};
+  for (std::size_t g = 0; g < kCommGroups; ++g) {
+    const auto group = static_cast<CommGroup>(g);
+    us[g] = cost.groups[g].time_us;
+    if (cost.groups[g].domains < 2) continue;  // on NVLink alone
+    const auto flows =
+        job_flows(fabric_->bundles(), gpu_of_rank, spec.parallelism, traffic.traffic, group, generation.nvls);
+    const auto transfer_us = routed_transfer_us(paths, gpu_of_rank, flows, generation);
+    if (!transfer_us) return std::nullopt;
+    us[g] = group_time_us(generation, group, traffic_of_group(traffic.traffic, group),
+                          group_size(spec.parallelism, group), cost.groups[g].domains, *transfer_us);
+  }
+  return period_us(spec, prediction_of(spec, traffic, generation, us));
 }
 
 bool StretchedRuns::spreads(std::span<const fabric::GpuId> gpus) const {
