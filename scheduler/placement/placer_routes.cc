@@ -1,9 +1,7 @@
 // The best layouts of a job on routes. Bundles take routing to spread flows evenly; where the routes in force do not, for
 // links that were cut or flows that meet, another place may be faster than the one that bundles choose.
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <numeric>
+#include <limits>
 #include <utility>
 
 #include "scheduler/collective/routed_traffic.h"
@@ -78,7 +76,7 @@ void Placer::Impl::choose_on_routes(const JobSpec& spec, const LeafFilter* filte
 
 std::optional<RoutedChoice> choose_on_routes(const JobSpec& spec, Placement& placement, Placer& placer,
                                              RouteScorer& routes) {
-  // Another place may hold more GPUs idle, which nobody was asked for.
+  // Another place may hold more GPUs idle, which its quota was not asked for.
   if (placement.level <= fabric::LevelKind::leaf_group || !placement.idle_gpus.empty()) return std::nullopt;
   placer.set_routes(&routes);
   auto result = placer.place_or_say_why(spec);

@@ -47,7 +47,7 @@ class Scorer {
   // Every link is up.
   [[nodiscard]] bool nominal() const;
   [[nodiscard]] PlacementCost cost(std::span<const fabric::GpuId> gpu_of_rank);
-  // The total time of cost_below() is that on routes from now on, for at most so many places; null: as cost(). Borrowed.
+  // The total time of cost_below() is that on routes from now on, of at most `places` of them; null: as cost(). Borrowed.
   void set_routes(RouteScorer* routes, std::uint64_t places = 0) {
     routes_ = routes;
     routes_left_ = places;
