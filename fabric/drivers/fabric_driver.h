@@ -15,6 +15,7 @@
 
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
+#include "fabric/drivers/administration.h"
 #include "fabric/drivers/management_keys.h"
 #include "fabric/drivers/port_reports.h"
 #include "fabric/routing/delta/forwarding_delta.h"
@@ -159,6 +160,14 @@ class FabricDriver {
   // Gives every port the management key of this generation, and reads it back; releases: takes it away, for another subnet
   // manager. Nothing without secrets. Error only where nothing can be written at all.
   virtual Result<ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) = 0;
+  // Where this process administers the subnet: what its clients are told from now on, and tells adapters' ports to ask again where
+  // they were not told yet, or where the service levels of their paths are others than when they were. Error only where
+  // nothing can be written at all.
+  virtual Result<AdministrationReport> administer(const AdministrationBasis& /*basis*/) {
+    return AdministrationReport{};
+  }
+  // None: this process does not administer the subnet.
+  [[nodiscard]] virtual std::optional<AdministrationCounts> administration() const { return std::nullopt; }
   // Answers in the order of the ports.
   virtual Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) = 0;
   virtual Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) = 0;

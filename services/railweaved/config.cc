@@ -283,6 +283,8 @@ void read_subnet(ConfigFile& entry, LiveConfig& live) {
   entry.read("rebalance", subnet.rebalance);
   entry.read("rebalance_seconds", subnet.rebalance_seconds, 1, 86'400);
   entry.read("several_lanes", subnet.several_lanes);
+  entry.read("administration", subnet.administration);
+  entry.read("administration_key_file", subnet.administration_key_file);
   entry.read("use_swapped_cables", subnet.use_swapped_cables);
   entry.read_enum("accept_replacements", subnet.accept_replacements);
   entry.read_enum("ingress_filter", subnet.ingress_filter);

@@ -34,8 +34,10 @@ struct SubnetConfig {
   std::uint64_t damping_percent = 25;    // of a switch's links, and of the paths between two leaves, at most
   bool rebalance = true;                 // routes are spread again over the links that are left, in direct mode
   std::uint64_t rebalance_seconds = 10;  // once nothing has changed for so long
-  bool several_lanes = false;      // in direct mode, where routes need them; senders need their paths' service levels
-  bool use_swapped_cables = true;  // cables that were exchanged are used as they are; else only reported
+  bool several_lanes = false;  // in direct mode, where routes need them; senders need their paths' service levels
+  bool administration = true;  // in direct mode clients are answered (SA)
+  std::string administration_key_file;  // of the key of requesters that see all; "": there are none
+  bool use_swapped_cables = true;       // cables that were exchanged are used as they are; else only reported
   control::AcceptReplacements accept_replacements = control::AcceptReplacements::never;
   control::IngressFiltering ingress_filter = control::IngressFiltering::isolation;
   std::string key_file;                 // secrets of management keys, which ports get in direct mode; "": they get none

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "fabric/drivers/infiniband/administration_port.h"
+#include "fabric/drivers/infiniband/administration_server.h"
 #include "fabric/drivers/infiniband/infiniband_driver.h"
 #include "fabric/drivers/infiniband/umad_port.h"
 #include "services/railweaved/management_key_file.h"
@@ -22,6 +24,19 @@ ib::SubnetMode driver_mode(control::SubnetMode mode) {
       return ib::SubnetMode::beside;
   }
   return ib::SubnetMode::observe;
+}
+
+Result<std::unique_ptr<ib::AdministrationServer>> administer(const SubnetConfig& config,
+                                                             const std::function<bool()>& leads) {
+  std::uint64_t key = 0;
+  if (!config.administration_key_file.empty()) {
+    const auto read = read_administration_key(config.administration_key_file);
+    if (!read) return std::unexpected(read.error());
+    key = *read;
+  }
+  auto port = ib::UmadAdministrationPort::open({.adapter = config.adapter, .port = static_cast<unsigned>(config.port)});
+  if (!port) return std::unexpected(port.error());
+  return std::make_unique<ib::AdministrationServer>(std::move(*port), key, leads);
 }
 
 Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config, control::SubnetMode mode,
@@ -46,7 +61,13 @@ Result<std::unique_ptr<fabric::FabricDriver>> connect(const SubnetConfig& config
     if (!keys) return std::unexpected(keys.error());
     options.keys = std::move(*keys);
   }
-  return std::make_unique<ib::InfinibandDriver>(std::move(*port), options);
+  auto driver = std::make_unique<ib::InfinibandDriver>(std::move(*port), options);
+  if (manages && config.administration) {
+    auto server = administer(config, leads);
+    if (!server) return std::unexpected(server.error());
+    driver->serve_by(std::move(*server));
+  }
+  return driver;
 }
 
 }  // namespace

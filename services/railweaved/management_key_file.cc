@@ -25,11 +25,11 @@ std::uint64_t derive(const std::string& secret, Guid device, std::uint64_t gener
 
 }  // namespace
 
-Result<fabric::ManagementKeyOptions> read_opensm_key(const std::string& file) {
-  constexpr const char* kOpensmHint =
-      "one line: the value of m_key in OpenSM's options, 0x and up to 16 hexadecimal digits";
-  const auto text =
-      read_secret_file({.file = file, .code = kCode, .what = "the file of OpenSM's m_key", .hint = kOpensmHint});
+namespace {
+
+// One key alone, 0x allowed.
+Result<std::uint64_t> read_one_key(const std::string& file, const std::string& what, const char* hint) {
+  const auto text = read_secret_file({.file = file, .code = kCode, .what = what, .hint = hint});
   if (!text) return std::unexpected(text.error());
   std::string_view digits(*text);
   while (!digits.empty() && (digits.back() == '\n' || digits.back() == ' ')) digits.remove_suffix(1);
@@ -37,11 +37,26 @@ Result<fabric::ManagementKeyOptions> read_opensm_key(const std::string& file) {
   std::uint64_t key = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), key, 16);
   if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || key == 0) {
-    return fail(ErrorKind::invalid, kCode, "the file of OpenSM's m_key holds no key", file, kOpensmHint);
+    return fail(ErrorKind::invalid, kCode, what + " holds no key", file, hint);
   }
+  return key;
+}
+
+}  // namespace
+
+Result<fabric::ManagementKeyOptions> read_opensm_key(const std::string& file) {
+  const auto key = read_one_key(file, "the file of OpenSM's m_key",
+                                "one line: the value of m_key in OpenSM's options, 0x and up to 16 hexadecimal digits");
+  if (!key) return std::unexpected(key.error());
   fabric::ManagementKeyOptions keys;
-  keys.secrets.emplace_back([key](Guid, std::uint64_t) { return key; });
+  keys.secrets.emplace_back([key = *key](Guid, std::uint64_t) { return key; });
   return keys;
+}
+
+Result<std::uint64_t> read_administration_key(const std::string& file) {
+  return read_one_key(
+      file, "the file of the administration's key",
+      "one line: 0x and up to 16 hexadecimal digits; (umask 077; openssl rand -hex 8 > FILE) makes one");
 }
 
 Result<fabric::ManagementKeyOptions> read_management_keys(const std::string& file) {

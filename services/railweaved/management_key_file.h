@@ -16,4 +16,7 @@ Result<fabric::ManagementKeyOptions> read_management_keys(const std::string& fil
 // OpenSM's m_key, as its options have it ("0x1a2b..."), from a file of its own: shown to ports beside it. Errors as above.
 Result<fabric::ManagementKeyOptions> read_opensm_key(const std::string& file);
 
+// The key of requesters that the subnet's administration trusts, from a file of its own. Errors as above.
+Result<std::uint64_t> read_administration_key(const std::string& file);
+
 }  // namespace railweave

@@ -61,9 +61,13 @@ MAY_INCLUDE = {
     "fabric/qos": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/capacity"],
     "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/delta", "fabric/qos"],
     "fabric/drivers/infiniband/mad": ["fabric/base", "fabric/topology"],
+    # What the subnet's administration answers, from a snapshot.
+    "fabric/drivers/infiniband/administration": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/qos",
+                                                 "fabric/drivers/infiniband/mad"],
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband",
-                                  "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/infiniband/mad"],
+                                  "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/infiniband/mad",
+                                  "fabric/drivers/infiniband/administration", "fabric/base/worker"],
     "fabric/drivers/opensm/local": ["fabric/base"],
     "fabric/drivers/opensm/protocol": ["fabric/base", "fabric/base/text", "fabric/formats/text", "fabric/qos", "fabric/drivers/opensm/local"],
     "fabric/drivers/opensm/files": ["fabric/base", "fabric/qos"],

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "fabric/drivers/infiniband/administered_devices.h"
 #include "fabric/drivers/infiniband/end_port_recheck.h"
 #include "fabric/drivers/infiniband/fenced_port.h"
 #include "fabric/drivers/infiniband/key_keeper.h"
@@ -210,17 +211,21 @@ void InfinibandDriver::note_wrong_key(const Notice& notice) {
                        .sender = sender == device_of_lid_.end() ? Guid() : sender->second});
 }
 
+SmInfo InfinibandDriver::own_sm_info() const {
+  const SubnetNode& here = map_.nodes[map_.here];
+  return {.guid = here.is_switch() ? here.guid() : here.ports[map_.here_port].guid,
+          .key = options_.sm_key,
+          .act_count = act_count_,
+          .priority = options_.sm_priority,
+          .state = leads() ? SmState::master : SmState::standby};
+}
+
 // Other subnet managers stay standby while this one answers; those with higher priority take over, which may_write()
 // sees.
 void InfinibandDriver::answer_sm_info(const ReceivedMad& received) {
   if (options_.mode != SubnetMode::direct || map_.here == kNoNode) return;
-  const SubnetNode& here = map_.nodes[map_.here];
-  const Guid guid = here.is_switch() ? here.guid() : here.ports[map_.here_port].guid;
-  const Mad answer = sm_info_answer(received.mad, {.guid = guid,
-                                                   .key = options_.sm_key,
-                                                   .act_count = ++act_count_,
-                                                   .priority = options_.sm_priority,
-                                                   .state = leads() ? SmState::master : SmState::standby});
+  ++act_count_;
+  const Mad answer = sm_info_answer(received.mad, own_sm_info());
   const bool directed = read_header(received.mad).management_class == MadClass::subnetDirected;
   (void)port_->send(directed ? MadAddress::directed() : MadAddress::to(received.source), answer, Milliseconds(0));
 }
@@ -293,6 +298,13 @@ Result<std::vector<SwitchSight>> InfinibandDriver::look(const Topology& topology
 }
 
 Result<void> InfinibandDriver::may_write() {
+  auto allowed = ask_to_write();
+  // Whoever is in charge answers clients.
+  if (!allowed && server_) server_->publish(nullptr);
+  return allowed;
+}
+
+Result<void> InfinibandDriver::ask_to_write() {
   if (options_.mode == SubnetMode::observe) {
     return fail(ErrorKind::conflict, "ib.observeOnly", "the subnet is observed only; nothing is written",
                 options_.naming.subnet, "switch it to direct mode");
@@ -350,6 +362,29 @@ Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> 
   BringUpReport report = writer.take_report();
   report.asked = exchange_.counts().sent - before;
   return report;
+}
+
+Result<AdministrationReport> InfinibandDriver::administer(const AdministrationBasis& basis) {
+  AdministrationReport report;
+  if (server_ == nullptr || options_.mode != SubnetMode::direct) return report;
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  if (map_.here == kNoNode) return report;
+  const SubnetNode& here = map_.nodes[map_.here];
+  const auto subnet = std::make_shared<const AdministeredSubnet>(
+      administered_devices(map_, basis.routing.tables.scope().topology()),
+      AdministeredSubnet::Manager{.lid = read_lid(here.guid(), here.is_switch() ? std::uint8_t{0} : map_.here_port),
+                                  .info = own_sm_info(),
+                                  .key = server_->key()},
+      basis.routing, basis.partitions, basis.tables);
+  server_->publish(subnet);
+  report.devices = subnet->nodes().size();
+  report.end_ports = subnet->end_ports().size();
+  if (auto sent = notices_.send(exchange_, map_, *subnet, report); !sent) return std::unexpected(sent.error());
+  return report;
+}
+
+std::optional<AdministrationCounts> InfinibandDriver::administration() const {
+  return server_ ? std::optional(server_->counts()) : std::nullopt;
 }
 
 Result<PortTablesReport> InfinibandDriver::program_ports(std::span<const PortTables> wanted) {

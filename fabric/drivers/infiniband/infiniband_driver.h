@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "fabric/drivers/fabric_driver.h"
+#include "fabric/drivers/infiniband/administration_server.h"
+#include "fabric/drivers/infiniband/client_notices.h"
 #include "fabric/drivers/infiniband/counter_reader.h"
 #include "fabric/drivers/infiniband/key_book.h"
 #include "fabric/drivers/infiniband/lft_writer.h"
@@ -67,16 +69,24 @@ class InfinibandDriver final : public FabricDriver {
   Result<std::vector<PortTablesReading>> read_port_tables(std::span<const PortRef> ports) override;
   Result<std::vector<CounterReading>> read_counters(std::span<const PortRef> ports) override;
 
+  // Errors: as of may_write().
+  Result<AdministrationReport> administer(const AdministrationBasis& basis) override;
+  [[nodiscard]] std::optional<AdministrationCounts> administration() const override;
+  // In direct mode, before anything else: answers clients from now on.
+  void serve_by(std::unique_ptr<AdministrationServer> server) { server_ = std::move(server); }
+
   [[nodiscard]] const SubnetMap& map() const { return map_; }
 
  private:
   Result<void> ensure_swept();
+  Result<void> ask_to_write();
   Result<Sweep> read_subnet(bool everything);
   Result<void> find_keys(std::uint64_t& asked);
   void forgive_all();
   void index_lids();
   void take_trap(const ReceivedMad& received);
   void answer_sm_info(const ReceivedMad& received);
+  [[nodiscard]] SmInfo own_sm_info() const;
   void note_wrong_key(const Notice& notice);
   [[nodiscard]] bool leads() const { return !options_.leads || options_.leads(); }
 
@@ -96,6 +106,8 @@ class InfinibandDriver final : public FabricDriver {
   std::uint32_t act_count_ = 0;
   std::function<bool()> another_writes_;
   CounterAbilitiesByNode counter_abilities_;
+  ClientNotices notices_;
+  std::unique_ptr<AdministrationServer> server_;  // null: this process does not administer the subnet
 };
 
 }  // namespace railweave::fabric::infiniband

@@ -21,6 +21,7 @@ void PortWriter::failed(std::uint32_t node, std::uint8_t port, const std::string
 
 // States only advance, and one that is reached is not set again: devices refuse that.
 bool PortWriter::has(const PortInfo& present, const PortSetting& setting) {
+  if (setting.reregister) return false;
   if (setting.state != PortState::noChange) return present.state >= setting.state && present.link_up();
   return present.lid == setting.lid && present.sm_lid == setting.sm_lid && present.lmc == setting.lmc;
 }
@@ -76,6 +77,13 @@ Result<void> PortWriter::set_lids(std::span<const LidAssignment> lids, Lid sm_li
     });
   }
   return exchange_.run();
+}
+
+void PortWriter::announce(std::uint32_t node, std::uint8_t port, std::uint8_t level, std::function<void()> taken) {
+  PortSetting setting;
+  setting.sm_sl = level;
+  setting.reregister = true;
+  change(node, port, setting, [taken = std::move(taken)](const PortInfo&) { taken(); });
 }
 
 void PortWriter::advance(std::uint32_t node, std::uint8_t port, PortState to) {

@@ -19,6 +19,9 @@ class PortWriter {
   // Each returns when everything is answered; what failed is in the report.
   Result<void> set_lids(std::span<const LidAssignment> lids, Lid sm_lid);
   Result<void> activate_links();
+  // A port whose clients are to ask the administration again, at this level. Queued until run_announcements().
+  void announce(std::uint32_t node, std::uint8_t port, std::uint8_t level, std::function<void()> taken);
+  Result<void> run_announcements() { return exchange_.run(); }
   [[nodiscard]] BringUpReport take_report() { return std::move(report_); }
 
  private:

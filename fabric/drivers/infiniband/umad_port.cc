@@ -90,6 +90,8 @@ int UmadPort::agent_of(MadClass management_class) const {
       return lid_routed_agent_;
     case MadClass::performance:
       return performance_agent_;
+    case MadClass::subnetAdministration:
+      break;  // AdministrationPort's
   }
   return -1;
 }

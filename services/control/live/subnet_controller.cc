@@ -28,6 +28,7 @@ SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings sur
       watch_(context_, inbox_),
       cabling_(context_),
       keys_(context_),
+      administration_(context_),
       audit_(options_.audits),
       walks_(options_.audits),
       balance_(options_.audits) {}
@@ -128,6 +129,7 @@ Result<void> SubnetController::round(const ClusterState& state, std::chrono::mil
   if (auto done = use_idle_time(state); !done) return done;
   if (auto done = keep_qos(state); !done) return done;
   if (auto done = followed_->routes.keep_lanes(state); !done) return done;
+  if (auto done = tell_clients(); !done) return done;
   constexpr std::int64_t kShowPhaseUs = 200'000;
   if (context_.now() - phase_shown_us_ >= kShowPhaseUs) {
     phase_shown_us_ = context_.now();
@@ -165,6 +167,7 @@ void SubnetController::disconnect(const Error& error) {
 
 // What switches hold may be changed by another subnet manager from now on, and is read again when it is gone.
 void SubnetController::stop_writing(const Error& error) {
+  administration_.distrust();
   const bool is_new = board_.status().problem != error.text();
   context_.log().write(is_new ? log::Level::warn : log::Level::debug, "is not written to: {}", error.text());
   followed_->ports.forget();
@@ -177,6 +180,7 @@ void SubnetController::stop_writing(const Error& error) {
 }
 
 Result<void> SubnetController::follow_topology(const ClusterState& state) {
+  administration_.distrust();
   followed_ = std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_, balance_}, watch_,
                                          followed_.get());
   board_.status().qos.reset();
@@ -234,6 +238,7 @@ Result<void> SubnetController::handle(const ClusterState& state, FabricWatch::Fi
     return {};
   }
   status.discovery.at_us = with_.unix_us();
+  administration_.distrust();
   leave_blindness();
   // Ports that hold another key take nothing else: first, where nothing is written yet; a repair does not wait for it.
   if (finding.sweep.changed) keys_.distrust();
@@ -380,6 +385,14 @@ Result<void> SubnetController::keep_qos(const ClusterState& state) {
   const auto is_silent = [this](Guid device) { return watch_.silent().contains(device); };
   if (auto done = f.qos.write_some(is_silent); !done) return done;
   return f.qos.look_some(is_silent);
+}
+
+// Once switches hold routes: before, a path would lead nowhere.
+Result<void> SubnetController::tell_clients() {
+  Followed& f = *followed_;
+  if (connection_.mode() != SubnetMode::direct || !connection_.writes()) return {};
+  if (!f.ports.is_done() || !f.routes.applied().are_known()) return {};
+  return administration_.keep(f.routes.applied().routing(), f.routes.applied().revision(), f.qos.administered());
 }
 
 Result<void> SubnetController::poll_counters(const ClusterState& state) {

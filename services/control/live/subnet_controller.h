@@ -25,6 +25,7 @@
 #include "services/control/live/links/observed_links.h"
 #include "services/control/live/links/subnet_health.h"
 #include "services/control/live/links/subnet_links.h"
+#include "services/control/live/ports/administration_keeper.h"
 #include "services/control/live/ports/port_activation.h"
 #include "services/control/live/ports/qos_keeper.h"
 #include "services/control/live/ports/subnet_keys.h"
@@ -106,6 +107,7 @@ class SubnetController {
   Result<void> use_idle_time(const ClusterState& state);
   Result<void> keep_qos(const ClusterState& state);
   Result<void> poll_counters(const ClusterState& state);
+  Result<void> tell_clients();
   void answer_requests(const ClusterState& state);
   void answer(const ClusterState& state, SubnetInbox::Asked& asked);
 
@@ -141,6 +143,7 @@ class SubnetController {
   FabricWatch watch_;
   CablingFollower cabling_;
   SubnetKeys keys_;
+  AdministrationKeeper administration_;
   RouteAudit audit_, walks_;
   FreshBalance balance_;
 

@@ -2,6 +2,7 @@
 // Architecture Specification 1.7 (IBA), in bytes from the start of the attribute unless a file says otherwise.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,6 +11,14 @@ namespace railweave::fabric::infiniband {
 
 using AttributeBytes = std::span<const std::uint8_t, 64>;
 using AttributeSpace = std::span<std::uint8_t, 64>;
+
+// An attribute as it was last read, kept for those who ask for it. No part of what two readings are compared by: it counts what
+// a device has refused.
+template <std::size_t Bytes>
+struct AttributeAsRead {
+  std::array<std::uint8_t, Bytes> bytes{};
+  friend bool operator==(const AttributeAsRead&, const AttributeAsRead&) { return true; }
+};
 
 inline std::uint64_t read_be(std::span<const std::uint8_t> from, std::size_t offset, std::size_t bytes) {
   std::uint64_t value = 0;

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::uint16_t kDirectionBit = 0x8000;
 
-std::uint8_t class_version(MadClass) { return 1; }  // 2 is the SA's alone
+std::uint8_t class_version(MadClass management_class) {
+  return management_class == MadClass::subnetAdministration ? 2 : 1;
+}
 
 }  // namespace
 

@@ -15,6 +15,7 @@ using Mad = std::array<std::uint8_t, kMadBytes>;
 
 enum class MadClass : std::uint8_t {
   subnetLidRouted = 0x01,
+  subnetAdministration = 0x03,
   performance = 0x04,
   subnetDirected = 0x81,
 };

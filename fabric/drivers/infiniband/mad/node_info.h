@@ -30,6 +30,7 @@ struct NodeInfo {
 };
 
 NodeInfo read_node_info(AttributeBytes data);
+void write_node_info(AttributeSpace data, const NodeInfo& info);  // the first 40 bytes
 // Up to the first NUL, at most 64 bytes, as on the wire.
 std::string read_node_description(AttributeBytes data);
 

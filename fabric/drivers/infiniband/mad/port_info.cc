@@ -82,6 +82,7 @@ PortInfo read_port_info(AttributeBytes data) {
   info.extended_speed_active = read_bits(data, 62, 4, 4);
   info.extended_speed_supported = read_bits(data, 62, 0, 4);
   info.extended_speed_enabled = read_bits(data, 63, 0, 5);
+  std::ranges::copy(data, info.as_read.bytes.begin());
   return info;
 }
 
@@ -98,15 +99,16 @@ void write_port_key(AttributeSpace data, const PortKey& key) {
 std::array<std::uint8_t, 64> port_info_to_set(AttributeBytes current, const PortSetting& setting) {
   std::array<std::uint8_t, 64> data{};
   std::copy(current.begin(), current.end(), data.begin());
-  write_be(data, 29, 1, 0);       // LinkWidthEnabled: no change
-  write_bits(data, 33, 4, 4, 0);  // PortPhysicalState
-  write_bits(data, 33, 0, 4, 0);  // LinkDownDefaultState
-  write_bits(data, 35, 0, 4, 0);  // LinkSpeedEnabled
-  write_bits(data, 63, 0, 5, 0);  // LinkSpeedExtEnabled
-  write_bits(data, 51, 7, 1, 0);  // ClientReregister is asked for, never kept
+  write_be(data, 29, 1, 0);                                // LinkWidthEnabled: no change
+  write_bits(data, 33, 4, 4, 0);                           // PortPhysicalState
+  write_bits(data, 33, 0, 4, 0);                           // LinkDownDefaultState
+  write_bits(data, 35, 0, 4, 0);                           // LinkSpeedEnabled
+  write_bits(data, 63, 0, 5, 0);                           // LinkSpeedExtEnabled
+  write_bits(data, 51, 7, 1, setting.reregister ? 1 : 0);  // asked for, never kept
   write_bits(data, 32, 0, 4, static_cast<unsigned>(setting.state));
   if (setting.lid) write_be(data, 16, 2, *setting.lid);
   if (setting.sm_lid) write_be(data, 18, 2, *setting.sm_lid);
+  if (setting.sm_sl) write_bits(data, 36, 0, 4, *setting.sm_sl);
   if (setting.lmc) write_bits(data, 34, 0, 3, *setting.lmc);
   if (setting.neighbor_mtu) write_bits(data, 36, 4, 4, *setting.neighbor_mtu);
   if (setting.operational_vls) write_bits(data, 43, 4, 4, *setting.operational_vls);

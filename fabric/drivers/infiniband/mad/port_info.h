@@ -43,7 +43,9 @@ struct PortInfo {
   std::uint8_t vl_capacity = 0, operational_vls = 0;  // codes: 1 VL0, 2 VL0-1, 3 VL0-3, 4 VL0-7, 5 VL0-14
   std::uint8_t arbitration_high_capacity = 0, arbitration_low_capacity = 0;
   std::uint8_t high_limit = 0;
+  AttributeAsRead<64> as_read;
 
+  [[nodiscard]] std::uint64_t gid_prefix() const { return read_64(as_read.bytes, 8); }
   friend bool operator==(const PortInfo&, const PortInfo&) = default;
   // Whether there is a peer that can be asked.
   [[nodiscard]] bool link_up() const {
@@ -67,6 +69,8 @@ PortInfo read_port_info(AttributeBytes data);
 struct PortSetting {
   std::optional<Lid> lid, sm_lid;
   std::optional<std::uint8_t> lmc, neighbor_mtu, operational_vls, high_limit;
+  std::optional<std::uint8_t> sm_sl;
+  bool reregister = false;  // clients behind the port are told to ask and join again
   PortState state = PortState::noChange;
   friend bool operator==(const PortSetting&, const PortSetting&) = default;
 };

@@ -13,6 +13,7 @@ SwitchInfo read_switch_info(AttributeBytes data) {
   info.port_state_change = read_bits(data, 11, 2, 1) != 0;
   info.partition_enforcement = read_16(data, 14);
   info.enhanced_port_zero = read_bits(data, 16, 3, 1) != 0;
+  std::copy_n(data.begin(), info.as_read.bytes.size(), info.as_read.bytes.begin());
   return info;
 }
 

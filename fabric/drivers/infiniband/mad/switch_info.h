@@ -15,6 +15,7 @@ struct SwitchInfo {
   bool port_state_change = false;           // some port's state changed since the subnet manager cleared this
   std::uint16_t partition_enforcement = 0;  // entries of a PKey table of an external port
   bool enhanced_port_zero = false;
+  AttributeAsRead<20> as_read;
   friend bool operator==(const SwitchInfo&, const SwitchInfo&) = default;
 };
 

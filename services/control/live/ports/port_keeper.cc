@@ -66,7 +66,15 @@ void PortKeeper::restart(std::uint32_t index, Stage stage, bool is_written) {
   put(index);
 }
 
+std::vector<PortTables> PortKeeper::wanted() const {
+  std::vector<PortTables> tables;
+  tables.reserve(entries_.size());
+  for (const Entry& entry : entries_) tables.push_back(entry.wanted);
+  return tables;
+}
+
 void PortKeeper::want(std::vector<PortTables> ports) {
+  ++wanted_revision_;
   std::ranges::sort(ports, {}, &PortTables::port);
   std::vector<Entry> before = std::exchange(entries_, {});
   written_ = 0;

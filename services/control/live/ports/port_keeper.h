@@ -24,6 +24,8 @@ class PortKeeper {
 
   // All ports, each once. Those whose tables are as before stay as they are.
   void want(std::vector<fabric::PortTables> ports);
+  [[nodiscard]] std::uint64_t wanted_revision() const { return wanted_revision_; }  // another one after each want()
+  [[nodiscard]] std::vector<fabric::PortTables> wanted() const;                     // as last wanted, by port
   // The device may have lost its tables.
   void forget(Guid device);
   void forget_all();
@@ -122,7 +124,7 @@ class PortKeeper {
   std::size_t next_look_ = 0, look_slice_ = 4;
   std::int64_t next_look_us_ = 0;
   bool reads_ = false;
-  std::uint64_t revision_ = 0;
+  std::uint64_t revision_ = 0, wanted_revision_ = 0;
   Written since_;
 };
 

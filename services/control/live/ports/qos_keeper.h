@@ -58,6 +58,7 @@ class QosKeeper {
   void report_limits(const ClusterState& state) const;
 
   [[nodiscard]] bool is_asked() const { return qos_.is_asked(); }
+  [[nodiscard]] const AdministeredTables& administered() { return qos_.administered(); }
   [[nodiscard]] bool has_lanes() const { return !qos_.lanes().empty(); }  // of jobs' own, as planned
   [[nodiscard]] bool is_due() const { return qos_.ports().is_due(context_.now()); }
   // Ports that came up: they may have lost their tables, and may be able to take others.

@@ -255,6 +255,22 @@ std::optional<PortLimits> SubnetQos::limits() const {
   return PortLimits{limits_->data_lanes, limits_->arbitration.entries, limits_->arbitration.mtu_bytes, opensm_writes()};
 }
 
+const AdministeredTables& SubnetQos::administered() {
+  const std::uint64_t revision = ports_.wanted_revision();
+  if (administered_.revision == revision) return administered_;
+  administered_ = {.partitions = {}, .ports = nullptr, .revision = revision};
+  if (ports_.ports() > 0) administered_.ports = std::make_shared<const std::vector<PortTables>>(ports_.wanted());
+  if (!from_ || !asked_) return administered_;
+  for (const TenantPartition& tenant : from_->partitions.tenants) {
+    const bool has_class = !error_ && tenant.qos_class < plan_.numbers.size();
+    administered_.partitions.push_back(
+        {.key = tenant.pkey,
+         .first_level = has_class ? plan_.service_level(tenant.qos_class, 0) : std::uint8_t{0},
+         .limit = tenant.limit});
+  }
+  return administered_;
+}
+
 Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {
   if (error_) return std::unexpected(*error_);
   InfinibandPlanInput input = input_of(basis);

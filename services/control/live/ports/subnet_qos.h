@@ -14,6 +14,7 @@
 #include "fabric/qos/infiniband_plan.h"
 #include "services/control/live/connection/subnet_options.h"
 #include "services/control/live/links/subnet_links.h"
+#include "services/control/live/ports/administration_keeper.h"
 #include "services/control/live/ports/port_keeper.h"
 #include "services/control/live/ports/subnet_partitions.h"
 #include "services/control/live/status/subnet_status.h"
@@ -64,6 +65,8 @@ class SubnetQos {
   // What ports can hold; none: not asked, or no port was read.
   [[nodiscard]] std::optional<PortLimits> limits() const;
   PortKeeper& ports() { return ports_; }
+  // What clients of the subnet's administration are told of it.
+  [[nodiscard]] const AdministeredTables& administered();
   [[nodiscard]] const PortKeeper& ports() const { return ports_; }
   // The plan as OpenSM's settings. Errors: no plan, or one that OpenSM cannot express.
   [[nodiscard]] Result<fabric::OpenSmPolicy> opensm_policy(const Basis& basis) const;
@@ -114,6 +117,7 @@ class SubnetQos {
   fabric::InfinibandPlan plan_;
   std::vector<LaneInTables> lanes_;
   PortKeeper ports_;
+  AdministeredTables administered_;
 };
 
 }  // namespace railweave::control

@@ -2,7 +2,10 @@
 
 namespace railweave::control {
 
-void AppliedTables::forget() { routing_.reset(); }
+void AppliedTables::forget() {
+  routing_.reset();
+  ++revision_;
+}
 
 void AppliedTables::start_over() {
   unknown_.clear();
@@ -25,6 +28,7 @@ void AppliedTables::take(std::span<const fabric::TableReading> readings, const f
       isolate(reading.sw, "does not answer");
     }
   }
+  ++revision_;
   routing_ = with_readings(routing_ ? *routing_ : wanted, readings, lids);
 }
 

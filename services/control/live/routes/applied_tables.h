@@ -40,15 +40,24 @@ class AppliedTables {
     return found == read_us_.end() ? 0 : found->second;
   }
   // They are as wanted now, but for unknown().
-  void set(const fabric::Routing& wanted) { routing_ = wanted; }
+  void set(const fabric::Routing& wanted) {
+    routing_ = wanted;
+    ++revision_;
+  }
   // What ports make of levels now, while they are_known().
-  void set_lanes(fabric::Lanes lanes) { routing_->lanes = std::move(lanes); }
+  void set_lanes(fabric::Lanes lanes) {
+    routing_->lanes = std::move(lanes);
+    ++revision_;
+  }
+  // Another one whenever the tables or the lanes may be others.
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
  private:
   std::optional<fabric::Routing> routing_;
   std::set<fabric::SwitchId> unknown_;
   IsolatedSwitches isolated_;
   std::map<fabric::SwitchId, std::int64_t> read_us_;
+  std::uint64_t revision_ = 1;
 };
 
 }  // namespace railweave::control

@@ -159,6 +159,15 @@ struct KeysStatus {
   std::int64_t seen_us = 0;                           // unix
 };
 
+// What clients asked the subnet's administration since the connection was opened (fabric/drivers/administration.h).
+struct AdministrationStatus {
+  std::uint64_t devices = 0, end_ports = 0;               // that are told of
+  std::uint64_t requests = 0;                             // each is one of:
+  std::uint64_t answered = 0, refused = 0, dropped = 0;   // refused: with a status that is not 0
+  std::uint64_t wrong_keys = 0;                           // of those dropped
+  std::uint64_t records = 0, segments = 0, given_up = 0;  // in answers; datagrams of tables; tables that were not taken
+};
+
 struct Discovery {
   std::vector<IsolatedDevice> counters_unread;  // devices that are there, and whose counters cannot be read
   std::int64_t at_us = 0;                       // unix: the last full or light sweep; 0: never
@@ -201,8 +210,9 @@ struct SubnetStatus {
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
-  std::optional<QosStatus> qos;      // none: there are no classes or contracts
-  std::optional<LanesStatus> lanes;  // none: another subnet manager routes, or there are no routes
+  std::optional<QosStatus> qos;                        // none: there are no classes or contracts
+  std::optional<AdministrationStatus> administration;  // none: clients are answered by another process, or by none
+  std::optional<LanesStatus> lanes;                    // none: another subnet manager routes, or there are no routes
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;

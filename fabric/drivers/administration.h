@@ -1,0 +1,39 @@
+// What a subnet that is managed from here tells its clients, beside what was found of it, and how often it was asked. Plain
+// values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fabric/qos/partition_service.h"
+#include "fabric/qos/port_tables.h"
+#include "fabric/routing/plane/routing_engine.h"
+
+namespace railweave::fabric {
+
+struct AdministrationBasis {
+  const Routing& routing;                                 // that switches hold
+  std::vector<PartitionService> partitions;               // others get service level 0 and no limit
+  std::shared_ptr<const std::vector<PortTables>> tables;  // of ports as they are to be; null: as devices came
+};
+
+struct AdministrationReport {
+  std::size_t end_ports = 0, devices = 0;
+  std::size_t announced = 0;  // adapters' ports that were told to ask again
+  std::size_t failed = 0;     // that did not take it; they are told again with the next call
+};
+
+// Since the connection was opened.
+struct AdministrationCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t answered = 0, refused = 0;   // refused: with a status that is not 0
+  std::uint64_t dropped = 0;                 // no requests, or nothing that may be answered now
+  std::uint64_t wrong_keys = 0;              // of those dropped
+  std::uint64_t records = 0;                 // in answers
+  std::uint64_t segments = 0, repeated = 0;  // datagrams of tables
+  std::uint64_t given_up = 0;                // tables whose receiver fell silent
+  std::uint64_t send_errors = 0;
+};
+
+}  // namespace railweave::fabric

@@ -1,0 +1,185 @@
+#include "fabric/drivers/infiniband/administration/administrator.h"
+
+#include <algorithm>
+#include <array>
+
+#include "fabric/drivers/infiniband/administration/path_records.h"
+#include "fabric/drivers/infiniband/administration/record_fields.h"
+#include "fabric/drivers/infiniband/administration/records.h"
+
+namespace railweave::fabric::infiniband {
+namespace {
+
+using EndPort = AdministeredSubnet::EndPort;
+constexpr std::uint32_t kNone = AdministeredSubnet::kNone;
+constexpr std::uint32_t kMatchAllBits = 0x80000000;  // of a modifier: capability masks have all these bits
+
+bool is_known(SaAttribute attribute) { return record_bytes(attribute) != 0; }
+
+struct Requester {
+  const AdministeredSubnet& subnet;
+  const EndPort* port = nullptr;  // null: not known here
+  bool is_trusted = false;
+
+  [[nodiscard]] bool sees(const EndPort& other) const {
+    return is_trusted || (port != nullptr && (port == &other || subnet.shared_key(*port, other) != 0));
+  }
+  [[nodiscard]] bool owns(const EndPort& other) const { return is_trusted || port == &other; }
+};
+
+SaAnswer refuse(SaAnswer answer, SaStatus status) {
+  answer.kind = SaAnswer::Kind::datagram;
+  answer.header.status = static_cast<std::uint16_t>(status);
+  answer.records.clear();
+  answer.record_count = 0;
+  return answer;
+}
+
+// The administration itself: versions, and nothing beyond the least that is asked of one.
+void write_class_port_info(std::vector<std::uint8_t>& record) {
+  constexpr std::uint32_t kAnswersWithin = 18;  // 4.096 us * 2^18
+  record.assign(record_bytes(SaAttribute::classPortInfo), 0);
+  record[0] = 1;
+  record[1] = 2;
+  write_be(record, 4, 4, kAnswersWithin);
+}
+
+// End ports that a request names by GID or by LID; all, where it names none.
+struct Ends {
+  std::vector<std::uint32_t> ports;
+  SaStatus status = SaStatus::ok;
+};
+Ends named(const AdministeredSubnet& subnet, bool by_guid, std::uint64_t prefix, Guid guid, bool by_lid, Lid lid) {
+  if (!by_guid && !by_lid) {
+    Ends all;
+    for (std::uint32_t i = 0; i < subnet.end_ports().size(); ++i) all.ports.push_back(i);
+    return all;
+  }
+  std::uint32_t found = kNone;
+  if (by_guid) {
+    found = prefix == subnet.gid_prefix() ? subnet.find(guid) : kNone;
+    const bool is_multicast = prefix >> 56U == 0xff;
+    if (found == kNone) return {{}, is_multicast ? SaStatus::noRecords : SaStatus::invalidGid};
+  }
+  if (by_lid) {
+    const std::uint32_t at = subnet.find(lid);
+    if (at == kNone || (by_guid && at != found)) return {{}, SaStatus::noRecords};
+    found = at;
+  }
+  return {{found}, SaStatus::ok};
+}
+
+SaAnswer answer_paths(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table) {
+  constexpr unsigned kTargetGid = 2, kSourceGid = 3, kTargetLid = 4, kSourceLid = 5;
+  const AdministeredSubnet& subnet = requester.subnet;
+  const PathQuery query = read_path_query(answer.header.component_mask, sa_data(request));
+  const Ends from = named(subnet, query.asks(kSourceGid), query.source_prefix, query.source_guid,
+                          query.asks(kSourceLid), query.source_lid);
+  const Ends to = named(subnet, query.asks(kTargetGid), query.target_prefix, query.target_guid, query.asks(kTargetLid),
+                        query.target_lid);
+  for (const Ends* ends : {&from, &to}) {
+    if (ends->status != SaStatus::ok) return refuse(std::move(answer), ends->status);
+  }
+  // A Get is about one pair: with only one end named, all paths of it would have to be looked at to say that they are too many.
+  if (!is_table && (from.ports.size() > 1 || to.ports.size() > 1)) {
+    return refuse(std::move(answer), SaStatus::lacksComponents);
+  }
+  const std::size_t at_most = is_table ? kMaxAnswerBytes / kPathRecordBytes + 1 : 1;
+  std::vector<Path> paths;
+  for (const std::uint32_t a : from.ports) {
+    if (!requester.sees(subnet.end_ports()[a])) continue;
+    for (const std::uint32_t b : to.ports) {
+      if (!requester.sees(subnet.end_ports()[b])) continue;
+      add_paths(subnet, query, a, b, at_most - paths.size(), paths);
+      if (paths.size() >= at_most) break;
+    }
+    if (paths.size() >= at_most) break;
+  }
+  if (is_table && paths.size() == at_most) return refuse(std::move(answer), SaStatus::noResources);
+  answer.record_count = paths.size();
+  answer.records.resize(paths.size() * kPathRecordBytes);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    write_path(
+        std::span<std::uint8_t, kPathRecordBytes>(answer.records.data() + i * kPathRecordBytes, kPathRecordBytes),
+        subnet, paths[i]);
+  }
+  return answer;
+}
+
+SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table) {
+  const auto attribute = static_cast<SaAttribute>(answer.header.attribute);
+  const auto wanted = sa_data(request);
+  const std::uint64_t mask = answer.header.component_mask;
+  const bool all_bits = (answer.header.modifier & kMatchAllBits) != 0;
+  const std::size_t at_most = is_table ? kMaxAnswerBytes / record_bytes(attribute) + 1 : 2;
+  RecordScope scope{.is_visible = [&](const EndPort& port) { return requester.sees(port); },
+                    .is_own = [&](const EndPort& port) { return requester.owns(port); },
+                    .lid = {}};
+  if ((mask & 1U) != 0) scope.lid = read_16(wanted, 0);
+  list_records(requester.subnet, attribute, scope, [&](std::span<const std::uint8_t> record) {
+    if (!has_components(attribute, record, wanted, mask, all_bits)) return true;
+    answer.records.insert(answer.records.end(), record.begin(), record.end());
+    return ++answer.record_count < at_most;
+  });
+  if (is_table && answer.record_count == at_most) return refuse(std::move(answer), SaStatus::noResources);
+  return answer;
+}
+
+}  // namespace
+
+SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid requester_lid) {
+  SaAnswer answer;
+  answer.header = read_sa_header(request);
+  SaHeader& header = answer.header;
+  if (read_8(request, 1) != static_cast<std::uint8_t>(MadClass::subnetAdministration)) return answer;
+  if ((header.method & kSaResponseBit) != 0) return answer;
+  const auto method = static_cast<SaMethod>(header.method);
+  const auto attribute = static_cast<SaAttribute>(header.attribute);
+  const std::uint64_t key = header.key;
+  header.method |= kSaResponseBit;
+  header.rmpp = {};
+  header.status = 0;
+  header.key = 0;
+  header.record_offset = 0;
+  if (header.base_version != 1 || header.class_version != 2) {
+    header.base_version = 1;
+    header.class_version = 2;
+    return refuse(std::move(answer), SaStatus::badVersion);
+  }
+  if (subnet == nullptr) return refuse(std::move(answer), SaStatus::busy);
+  const bool is_trusted = key != 0 && key == subnet->manager().key;
+  if (key != 0 && !is_trusted) {
+    answer.wrong_key = true;  // and no answer, which would help to guess
+    return answer;
+  }
+  const bool is_table = method == SaMethod::getTable;
+  if (method != SaMethod::get && !is_table) return refuse(std::move(answer), SaStatus::badMethod);
+  if (!is_known(attribute) || (is_table && attribute == SaAttribute::classPortInfo)) {
+    return refuse(std::move(answer), SaStatus::badAttribute);
+  }
+  answer.kind = is_table ? SaAnswer::Kind::table : SaAnswer::Kind::datagram;
+  if (attribute == SaAttribute::classPortInfo) {
+    write_class_port_info(answer.records);
+    answer.record_count = 1;
+    return answer;
+  }
+  Requester requester{.subnet = *subnet, .is_trusted = is_trusted};
+  if (const std::uint32_t at = subnet->find(requester_lid); at != kNone) requester.port = &subnet->end_ports()[at];
+  if (requester.port == nullptr && !is_trusted) return refuse(std::move(answer), SaStatus::invalidRequest);
+  header.record_offset = static_cast<std::uint16_t>(record_bytes(attribute) / 8);
+  answer = attribute == SaAttribute::pathRecord ? answer_paths(requester, request, std::move(answer), is_table)
+                                                : answer_records(requester, request, std::move(answer), is_table);
+  if (is_table || answer.status() != SaStatus::ok) return answer;
+  if (answer.record_count == 0) return refuse(std::move(answer), SaStatus::noRecords);
+  if (answer.record_count > 1) return refuse(std::move(answer), SaStatus::tooManyRecords);
+  return answer;
+}
+
+Mad to_mad(const SaAnswer& answer) {
+  Mad mad{};
+  write_sa_header(mad, answer.header);
+  std::copy_n(answer.records.begin(), std::min(answer.records.size(), kSaDataBytes), sa_space(mad).begin());
+  return mad;
+}
+
+}  // namespace railweave::fabric::infiniband

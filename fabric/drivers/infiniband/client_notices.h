@@ -1,0 +1,28 @@
+// Tells clients behind adapters' ports that there is an administration to ask, and when what it told them is no longer so: by
+// PortInfo's ClientReregister (IBA 14.2.5.6), which they answer by asking and joining again. Each port once, and once more after the
+// service levels of paths have changed; the level by which the administration is reached is set with it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "fabric/drivers/administration.h"
+#include "fabric/drivers/infiniband/administration/administered_subnet.h"
+#include "fabric/drivers/infiniband/mad_exchange.h"
+#include "fabric/drivers/infiniband/subnet_map.h"
+
+namespace railweave::fabric::infiniband {
+
+class ClientNotices {
+ public:
+  // Counts ports into the report. Errors: the port failed.
+  Result<void> send(MadExchange& exchange, SubnetMap& map, const AdministeredSubnet& subnet,
+                    AdministrationReport& report);
+
+ private:
+  std::uint64_t epoch_ = 0;                        // another one whenever levels change
+  std::vector<std::vector<std::uint8_t>> levels_;  // by plane, as last told
+  std::unordered_map<Guid, std::uint64_t> told_;   // by port GUID, the epoch
+};
+
+}  // namespace railweave::fabric::infiniband

@@ -1,0 +1,57 @@
+#include "services/control/live/ports/administration_keeper.h"
+
+namespace railweave::control {
+namespace {
+
+constexpr std::int64_t kTellEveryUs = 100'000, kShowCountsEveryUs = 1'000'000, kWarnEveryUs = 60'000'000;
+constexpr std::int64_t kTellAgainUs = 5'000'000;  // ports that did not take it
+
+}  // namespace
+
+Result<void> AdministrationKeeper::keep(const fabric::Routing& routing, std::uint64_t revision,
+                                        const AdministeredTables& tables) {
+  const auto counts = context_.driver().administration();
+  if (!counts) return {};
+  const std::int64_t now = context_.now();
+  if (now - shown_us_ >= kShowCountsEveryUs) show(*counts);
+  const bool differs = is_due_ || revision != routing_revision_ || tables.revision != tables_revision_;
+  if (!differs || (was_told_ && now - told_us_ < kTellEveryUs)) return {};
+  if (!context_.mode_holds()) return {};
+  const auto report =
+      context_.driver().administer({.routing = routing, .partitions = tables.partitions, .tables = tables.ports});
+  if (!report) return context_.not_written(report.error());
+  if (!was_told_ || report->announced > 0 || report->failed > 0) {
+    context_.log().info("administration: {} devices, {} ports with LIDs; {} were told to ask, {} did not take it",
+                        report->devices, report->end_ports, report->announced, report->failed);
+  }
+  devices_ = report->devices;
+  end_ports_ = report->end_ports;
+  is_due_ = false;
+  was_told_ = true;
+  routing_revision_ = revision;
+  tables_revision_ = tables.revision;
+  told_us_ = report->failed > 0 ? now + kTellAgainUs - kTellEveryUs : now;
+  if (report->failed > 0) is_due_ = true;
+  return {};
+}
+
+void AdministrationKeeper::show(const fabric::AdministrationCounts& counts) {
+  shown_us_ = context_.now();
+  context_.status().administration = AdministrationStatus{.devices = devices_,
+                                                          .end_ports = end_ports_,
+                                                          .requests = counts.requests,
+                                                          .answered = counts.answered,
+                                                          .refused = counts.refused,
+                                                          .dropped = counts.dropped,
+                                                          .wrong_keys = counts.wrong_keys,
+                                                          .records = counts.records,
+                                                          .segments = counts.segments,
+                                                          .given_up = counts.given_up};
+  if (counts.wrong_keys < warned_of_) warned_of_ = 0;  // another connection
+  if (counts.wrong_keys == warned_of_ || (warned_us_ != 0 && shown_us_ - warned_us_ < kWarnEveryUs)) return;
+  context_.log().warn("administration: {} requests showed a wrong key", counts.wrong_keys - warned_of_);
+  warned_of_ = counts.wrong_keys;
+  warned_us_ = shown_us_;
+}
+
+}  // namespace railweave::control

@@ -1,0 +1,42 @@
+// What clients of one subnet in direct mode are told when they ask its administration: kept as what was found, the routes that
+// switches hold and the tables of ports are. Used by the stepping thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fabric/drivers/administration.h"
+#include "services/control/live/links/subnet_context.h"
+
+namespace railweave::control {
+
+// Of a plan of classes and partitions.
+struct AdministeredTables {
+  std::vector<fabric::PartitionService> partitions;
+  std::shared_ptr<const std::vector<fabric::PortTables>> ports;
+  std::uint64_t revision = 0;
+};
+
+class AdministrationKeeper {
+ public:
+  explicit AdministrationKeeper(const SubnetContext& context) : context_(context) {}
+
+  // Devices, ports or the topology may be others than were told.
+  void distrust() { is_due_ = true; }
+  // Tells what is told from now on, where that differs, at most ten times a second. routing: that switches hold, with another
+  // revision whenever it is another one. Error: the connection failed.
+  Result<void> keep(const fabric::Routing& routing, std::uint64_t revision, const AdministeredTables& tables);
+
+ private:
+  void show(const fabric::AdministrationCounts& counts);
+
+  const SubnetContext& context_;
+  bool is_due_ = true, was_told_ = false;
+  std::uint64_t routing_revision_ = 0, tables_revision_ = 0;
+  std::size_t devices_ = 0, end_ports_ = 0;
+  std::int64_t told_us_ = 0, shown_us_ = 0, warned_us_ = 0;
+  std::uint64_t warned_of_ = 0;  // requests with wrong keys
+};
+
+}  // namespace railweave::control

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""railweaved in direct mode as the subnet's administration. saquery asks it from another node for devices, links, tables and paths, and what it
+answers is compared with what infiniband-diags read from the switches and ports themselves; then OpenSM takes the same subnet, and what both say
+of every path between adapters is compared.
+
+administration_test.py BIN_FOLDER RMPP_KERNEL tree|torus      exit code 77: skipped, and why
+"""
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from direct_lanes_test import accept, end_between_switches  # noqa: E402
+from ibsim import Ibsim, missing, stop  # noqa: E402
+from lane_walk import LaneWalk  # noqa: E402
+from live import LiveService, generate  # noqa: E402
+from sa_query import SaQuery  # noqa: E402
+from switch_walk import SwitchWalk  # noqa: E402
+from waiting import until  # noqa: E402
+
+HOST = ["--gpus-per-host", "1", "--nics-per-host", "1", "--nvlink-domain", "1"]
+TREE = ["fat-tree", "--hosts", "12", "--radix", "8", "--tiers", "2", "--speed", "HDR", *HOST]
+TORUS = ["torus", "--x", "4", "--y", "4", "--z", "1", "--hosts-per-switch", "2", *HOST]
+KEY = "0x5a17"
+
+
+def hosts_of(netlist):
+    return re.findall(r'^(?:Ca|Hca)\s+\d+\s+"([^"]+)"', Path(netlist).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def port_info(sim, lid, port):
+    said = sim.run(["smpquery", "portinfo", str(lid), str(port)]).stdout
+    return dict(re.findall(r"^(\w+):\.*(.*)$", said, re.MULTILINE))
+
+
+class Found:
+    """The subnet as ibnetdiscover, dump_fts and smpquery find it."""
+
+    def __init__(self, sim):
+        self.sim, self.walk = sim, SwitchWalk(sim)
+        self.devices, self.lid_of = {}, {}
+        device = None
+        for line in sim.run(["ibnetdiscover"]).stdout.splitlines():
+            if head := re.match(r'(Switch|Ca)\s+(\d+) "[SH]-([0-9a-f]+)"\s+# "([^"]*)"', line):
+                device = int(head[3], 16)
+                self.devices[device] = ("Switch" if head[1] == "Switch" else "Channel Adapter", int(head[2]), head[4])
+                if lid := re.search(r" lid (\d+) lmc", line):
+                    self.lid_of[device] = int(lid[1])
+            elif lid := re.match(r"\[\d+\]\([0-9a-f]+\).*# lid (\d+) ", line):
+                self.lid_of.setdefault(device, int(lid[1]))
+        self.speeds = {}
+
+    def speed(self, lid, port):
+        """(MTU in PathRecord's code, Gb/s) of a port."""
+        if (lid, port) not in self.speeds:
+            info = port_info(self.sim, lid, port)
+            mtu = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
+            lanes = int(info["LinkWidthActive"].rstrip("X"))
+            lane = info.get("LinkSpeedExtActive", "")
+            lane = lane if "Gbps" in lane else info["LinkSpeedActive"]
+            gbps = {"14.0625": 14, "25.78125": 25, "53.125": 50}.get(lane.split()[0], float(lane.split()[0]))
+            self.speeds[lid, port] = mtu[int(info.get("NeighborMTU", info["MtuCap"]))], lanes * gbps
+        return self.speeds[lid, port]
+
+    def path(self, source, target):
+        """(MTU, rate) along the switches' tables."""
+        hops, arrived = self.walk.path(source, target)
+        assert arrived, (source, target)
+        ends = [(self.lid_of[source], 1), (self.lid_of[target], 1)]
+        for switch, out in hops:
+            ends.append((self.lid_of[switch], out))
+            peer, port = self.walk.cables[switch, out]
+            ends.append((self.lid_of[peer], port))
+        ends.append((self.lid_of[hops[0][0]], self.walk.ends[source][1]))
+        speeds = [self.speed(*end) for end in ends]
+        return min(mtu for mtu, _ in speeds), min(rate for _, rate in speeds)
+
+
+def compare_tables(sa, found):
+    """What the administration says of devices, links and tables is what was read from them."""
+    nodes = sa.nodes()
+    assert {one[0]: one[1:] for one in nodes.values()} == {guid: (kind, ports, text) for guid, (kind, ports, text) in found.devices.items()}, nodes
+    assert {one[0]: lid for (lid, _), one in nodes.items()} == found.lid_of
+    links = {((found.lid_of[a], pa), (found.lid_of[b], pb)) for (a, pa), (b, pb) in found.walk.cables.items()}
+    links |= {(b, a) for a, b in links}
+    assert sa.links() == links
+    tables = {found.lid_of[guid]: {lid: port for lid, port in table.items() if port != 255} for guid, table in found.walk.read(found.sim).tables.items()}
+    assert sa.tables() == tables
+    return len(nodes), len(links), sum(len(table) for table in tables.values())
+
+
+def between_adapters(paths, found):
+    ends = {found.lid_of[guid]: guid for guid in found.walk.ends}
+    return {(ends[a], ends[b]): path for (a, b), path in paths.items() if a in ends and b in ends and a != b}
+
+
+def compare_paths(sa, found):
+    """Every pair of adapters has one path, as fast as the slowest port on the way by the switches' own tables."""
+    paths = between_adapters(sa.paths(), found)
+    assert len(paths) == len(found.walk.ends) * (len(found.walk.ends) - 1), len(paths)
+    for (source, target), path in paths.items():
+        assert (path["mtu"], path["rate"]) == found.path(source, target), (source, target, path, found.path(source, target))
+        assert path["key"] == 0xFFFF and path["life"] == 18, path
+    return paths
+
+
+def by_opensm(sim, kernel, folder, hosts, found):
+    """The paths between adapters as OpenSM answers on the same subnet."""
+    log = folder / "osm.log"
+    env = {"OSM_CACHE_DIR": str(folder), "OSM_TMP_DIR": str(folder)}
+    opensm = sim.open(["opensm", "-e", "-R", "updn", "-f", str(log), "-D", "0x43"], seconds=100, host=hosts[0], before=kernel, env=env)
+    try:
+        until(lambda: f"OpenSM does not come up: {log.read_text(errors='replace')[-500:] if log.exists() else ''}",
+              lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"), 30)
+        sa = SaQuery(sim, kernel, hosts[3], "0x1")
+        return sa.nodes(), sa.links(), between_adapters(sa.paths(), found)
+    finally:
+        stop(opensm)
+
+
+def keys_and_strangers(sim, kernel, hosts, trusted, found):
+    own = found.lid_of[int(hosts[3].partition("-")[2], 16)]
+    stranger = SaQuery(sim, kernel, hosts[3])
+    assert len(stranger.nodes()) == len(trusted.nodes())  # all are in the default partition
+    assert {int(one["LID"]) for one in stranger.dumps("PKTR")} == {own}, "a stranger sees others' tables of keys"
+    assert len({int(one["LID"]) for one in trusted.dumps("PKTR")}) > 1
+    wrong = SaQuery(sim, kernel, hosts[3], "0x5a18").ask("-t", "300", "NR")
+    assert wrong.returncode != 0 and "timed out" in wrong.stderr, wrong
+    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1:fe80::2"], "INVALID"), (["-g"], "SA_ERR")):
+        refused = stranger.ask("-t", "1000", *words)
+        print(words, refused.returncode, (refused.stdout + refused.stderr).strip()[-200:])
+        assert refused.returncode != 0 or not refused.stdout.strip(), (words, why, refused)
+
+
+def tree(binaries, kernel, folder):
+    _, netlist, subnet = generate(binaries / "railweave", TREE, folder)
+    hosts = hosts_of(netlist)
+    key_file = folder / "sa.key"
+    key_file.write_text(KEY + "\n")
+    key_file.chmod(0o600)
+    keys = f'sweep_seconds = 2\nlook_seconds = 5\nadministration_key_file = "{key_file}"'
+    with Ibsim(netlist, host=hosts[0]) as sim:
+        with LiveService(sim, binaries, folder, subnet, keys) as service:
+            accept(service)
+            service.synced(60)
+            sa = SaQuery(sim, kernel, hosts[3], KEY)
+            until(lambda: "the administration answers nothing", lambda: sa.ask("-t", "500", "-c").returncode == 0, 20)
+            cpi = sa.dumps("-c")[0]
+            assert cpi["Class version"] == "2", cpi
+            until(lambda: "the administration is not ready", lambda: sa.ask("-t", "500", "SMIR").returncode == 0, 20)
+
+            found = Found(sim)
+            nodes, links, entries = compare_tables(sa, found)
+            paths = compare_paths(sa, found)
+            assert all(path["sl"] == 0 and path["reversible"] for path in paths.values())
+            # The same by single questions, by LID and by GID, in one datagram each.
+            pair = min(paths)
+            for words in (["--slid", str(found.lid_of[pair[0]]), "--dlid", str(found.lid_of[pair[1]]), "PR"],
+                          ["--src-to-dst", f"{found.lid_of[pair[0]]}:{found.lid_of[pair[1]]}"]):
+                assert list(between_adapters(sa.paths(*words), found).items()) == [(pair, paths[pair])], words
+            # Segments that are lost are sent again.
+            assert sa.nodes(lose=7) == sa.nodes()
+            # Where the administration is, as clients and other tools find it.
+            master = found.lid_of[int(hosts[0].partition("-")[2], 16)]
+            assert {int(one["LID"]) for one in sa.dumps("SMIR")} == {master}
+            for host in (hosts[3], hosts[7]):
+                info = port_info(sim, found.lid_of[int(host.partition("-")[2], 16)], 1)
+                assert int(info["SMLid"]) == master, info
+            one = sa.dumps("PIR", f"{found.lid_of[min(found.walk.ends)]}/1")[0]
+            assert int(one["base_lid"]) == found.lid_of[min(found.walk.ends)] and "ACTIVE" in str(one).upper(), one
+            assert {int(one["RID"] if "RID" in one and one["RID"] else one["LID"]) for one in sa.dumps("SWIR")} == {
+                lid for guid, lid in found.lid_of.items() if found.devices[guid][0] == "Switch"}
+            keys_and_strangers(sim, kernel, hosts, sa, found)
+            traced = sim.run(["ibtracert", str(found.lid_of[pair[0]]), str(found.lid_of[pair[1]])], host=hosts[3])
+            assert traced.returncode == 0 and f"lid {found.lid_of[pair[1]]}" in traced.stdout, traced
+
+            # After a cut it says what switches have then.
+            end = end_between_switches(found.walk)
+            repairs = service.live()["repairsTotal"]
+            sim.console(f'Unlink "S-{end[0][0]:016x}"[{end[0][1]}]')
+            service.wait("repaired", lambda s: s["linksDown"] == 1 and s["repairsTotal"] > repairs, 30)
+            service.synced(30)
+            found = Found(sim)
+            assert len(found.walk.cables) > 0
+            until(lambda: "the cut cable is still told", lambda: len(sa.links()) == links - 2, 10)
+            compare_tables(sa, found)
+            compare_paths(sa, found)
+            metrics = service.text("/metrics")
+            asked = int(re.search(r'railweave_subnet_administration_requests_total\{subnet="[^"]+",answer="ok"\} (\d+)', metrics)[1])
+            assert asked > 10, metrics
+            sim.console(f'ReLink "S-{end[0][0]:016x}"[{end[0][1]}]')
+            service.wait("joined", lambda s: s["phase"] == "synced" and s["linksDown"] == 0, 30)
+            until(lambda: "the cable is not told", lambda: len(sa.links()) == links, 10)
+            found = Found(sim)
+            own = sa.nodes(), sa.links(), between_adapters(sa.paths(), found)
+        theirs = by_opensm(sim, kernel, folder, hosts, found)
+        assert own[0] == theirs[0] and own[1] == theirs[1]
+        assert own[2] == theirs[2], [(pair, own[2][pair], theirs[2].get(pair)) for pair in own[2] if own[2][pair] != theirs[2].get(pair)][:3]
+        print(f"tree: {nodes} devices, {links} ends of links, {entries} entries and {len(paths)} paths as read from switches; "
+              f"{len(own[2])} paths as OpenSM has them")
+    return 0
+
+
+def torus(binaries, kernel, folder):
+    """On several lanes: with the levels that the administration gives there is no circle of waits, and they are the service's."""
+    _, netlist, subnet = generate(binaries / "railweave", TORUS, folder)
+    hosts = hosts_of(netlist)
+    keys = "sweep_seconds = 2\nlook_seconds = 5\nseveral_lanes = true"
+    with Ibsim(netlist, host=hosts[0]) as sim, LiveService(sim, binaries, folder, subnet, keys) as service:
+        accept(service)
+        service.wait("synced on lanes", lambda s: s["phase"] == "synced" and s["lanes"]["used"] > 1, 60)
+        sa = SaQuery(sim, kernel, hosts[5])
+        until(lambda: "no levels are told", lambda: any(p["sl"] for p in sa.paths().values()), 20)
+        found = Found(sim)
+        paths = compare_paths(sa, found)
+        assert len({path["sl"] for path in paths.values()}) > 1, "one level: the test holds nothing"
+        walk = LaneWalk(sim)
+        walk.add_all(lambda source, target: paths[source, target]["sl"])
+        assert not walk.lost and not walk.circle(), walk.circle()[:4]
+        for (source, target), path in paths.items():
+            assert path["reversible"] == (path["sl"] == paths[target, source]["sl"]), (path, paths[target, source])
+        both = sum(path["reversible"] for path in paths.values())
+        # Each port reaches the administration by the level of its own path.
+        master = int(hosts[0].partition("-")[2], 16)
+        for host in hosts[1:8]:
+            guid = int(host.partition("-")[2], 16)
+            assert int(port_info(sim, found.lid_of[guid], 1)["SMSL"]) == paths[guid, master]["sl"], host
+        print(f"torus: {len(paths)} paths on levels {sorted({p['sl'] for p in paths.values()})}, {both} of them with the same level both ways")
+    return 0
+
+
+def main():
+    binaries, kernel, case = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
+    lacking = missing() or next((tool for tool in ("opensm", "saquery", "ibtracert", "dump_fts", "smpquery") if not shutil.which(tool)), None)
+    if lacking:
+        print(f"skipped: {lacking}")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="railweave-sa-") as folder:
+        return {"tree": tree, "torus": torus}[case](binaries, kernel, Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
