@@ -9,6 +9,7 @@ import re
 import shutil
 import sys
 import tempfile
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -110,11 +111,11 @@ def by_opensm(sim, kernel, folder, hosts, found):
     """The paths between adapters as OpenSM answers on the same subnet."""
     log = folder / "osm.log"
     env = {"OSM_CACHE_DIR": str(folder), "OSM_TMP_DIR": str(folder)}
-    opensm = sim.open(["opensm", "-e", "-R", "updn", "-f", str(log), "-D", "0x43"], seconds=100, host=hosts[0], before=kernel, env=env)
+    opensm = sim.open(["opensm", "-e", "-R", "updn", "-f", str(log), "-D", "0x43"], seconds=100, host=hosts[0], behind=kernel, env=env)
     try:
-        until(lambda: f"OpenSM does not come up: {log.read_text(errors='replace')[-500:] if log.exists() else ''}",
-              lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"), 30)
         sa = SaQuery(sim, kernel, hosts[3], "0x1")
+        sa.wait(30)
+        until(lambda: "OpenSM does not know all devices", lambda: len(sa.nodes()) == len(found.devices), 30)
         return sa.nodes(), sa.links(), between_adapters(sa.paths(), found)
     finally:
         stop(opensm)
@@ -128,9 +129,8 @@ def keys_and_strangers(sim, kernel, hosts, trusted, found):
     assert len({int(one["LID"]) for one in trusted.dumps("PKTR")}) > 1
     wrong = SaQuery(sim, kernel, hosts[3], "0x5a18").ask("-t", "300", "NR")
     assert wrong.returncode != 0 and "timed out" in wrong.stderr, wrong
-    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1:fe80::2"], "INVALID"), (["-g"], "SA_ERR")):
+    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1-fe80::2"], "INVALID"), (["-g"], "SA_ERR")):
         refused = stranger.ask("-t", "1000", *words)
-        print(words, refused.returncode, (refused.stdout + refused.stderr).strip()[-200:])
         assert refused.returncode != 0 or not refused.stdout.strip(), (words, why, refused)
 
 
@@ -146,10 +146,9 @@ def tree(binaries, kernel, folder):
             accept(service)
             service.synced(60)
             sa = SaQuery(sim, kernel, hosts[3], KEY)
-            until(lambda: "the administration answers nothing", lambda: sa.ask("-t", "500", "-c").returncode == 0, 20)
+            sa.wait()
             cpi = sa.dumps("-c")[0]
             assert cpi["Class version"] == "2", cpi
-            until(lambda: "the administration is not ready", lambda: sa.ask("-t", "500", "SMIR").returncode == 0, 20)
 
             found = Found(sim)
             nodes, links, entries = compare_tables(sa, found)
@@ -168,8 +167,9 @@ def tree(binaries, kernel, folder):
             for host in (hosts[3], hosts[7]):
                 info = port_info(sim, found.lid_of[int(host.partition("-")[2], 16)], 1)
                 assert int(info["SMLid"]) == master, info
-            one = sa.dumps("PIR", f"{found.lid_of[min(found.walk.ends)]}/1")[0]
-            assert int(one["base_lid"]) == found.lid_of[min(found.walk.ends)] and "ACTIVE" in str(one).upper(), one
+            one = found.lid_of[min(found.walk.ends)]
+            ports = sa.dumps("PIR", f"{one}/1")
+            assert len(ports) == 1 and int(ports[0]["EndPortLid"]) == one, ports
             assert {int(one["RID"] if "RID" in one and one["RID"] else one["LID"]) for one in sa.dumps("SWIR")} == {
                 lid for guid, lid in found.lid_of.items() if found.devices[guid][0] == "Switch"}
             keys_and_strangers(sim, kernel, hosts, sa, found)
@@ -179,7 +179,7 @@ def tree(binaries, kernel, folder):
             # After a cut it says what switches have then.
             end = end_between_switches(found.walk)
             repairs = service.live()["repairsTotal"]
-            sim.console(f'Unlink "S-{end[0][0]:016x}"[{end[0][1]}]')
+            sim.console(f'Unlink "S-{end[0]:016x}"[{end[1]}]')
             service.wait("repaired", lambda s: s["linksDown"] == 1 and s["repairsTotal"] > repairs, 30)
             service.synced(30)
             found = Found(sim)
@@ -187,10 +187,11 @@ def tree(binaries, kernel, folder):
             until(lambda: "the cut cable is still told", lambda: len(sa.links()) == links - 2, 10)
             compare_tables(sa, found)
             compare_paths(sa, found)
-            metrics = service.text("/metrics")
+            with urllib.request.urlopen(service.url + "/metrics") as page:
+                metrics = page.read().decode()
             asked = int(re.search(r'railweave_subnet_administration_requests_total\{subnet="[^"]+",answer="ok"\} (\d+)', metrics)[1])
             assert asked > 10, metrics
-            sim.console(f'ReLink "S-{end[0][0]:016x}"[{end[0][1]}]')
+            sim.console(f'ReLink "S-{end[0]:016x}"[{end[1]}]')
             service.wait("joined", lambda s: s["phase"] == "synced" and s["linksDown"] == 0, 30)
             until(lambda: "the cable is not told", lambda: len(sa.links()) == links, 10)
             found = Found(sim)
@@ -212,6 +213,7 @@ def torus(binaries, kernel, folder):
         accept(service)
         service.wait("synced on lanes", lambda s: s["phase"] == "synced" and s["lanes"]["used"] > 1, 60)
         sa = SaQuery(sim, kernel, hosts[5])
+        sa.wait()
         until(lambda: "no levels are told", lambda: any(p["sl"] for p in sa.paths().values()), 20)
         found = Found(sim)
         paths = compare_paths(sa, found)
@@ -222,11 +224,6 @@ def torus(binaries, kernel, folder):
         for (source, target), path in paths.items():
             assert path["reversible"] == (path["sl"] == paths[target, source]["sl"]), (path, paths[target, source])
         both = sum(path["reversible"] for path in paths.values())
-        # Each port reaches the administration by the level of its own path.
-        master = int(hosts[0].partition("-")[2], 16)
-        for host in hosts[1:8]:
-            guid = int(host.partition("-")[2], 16)
-            assert int(port_info(sim, found.lid_of[guid], 1)["SMSL"]) == paths[guid, master]["sl"], host
         print(f"torus: {len(paths)} paths on levels {sorted({p['sl'] for p in paths.values()})}, {both} of them with the same level both ways")
     return 0
 

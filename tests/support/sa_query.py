@@ -1,6 +1,8 @@
 """What a subnet's administration answers, asked by saquery (infiniband-diags) from a node of a simulated subnet."""
 import re
 
+from waiting import until
+
 RATES = {2: 2.5, 3: 10, 4: 30, 5: 5, 6: 20, 7: 40, 8: 60, 9: 80, 10: 120, 11: 14, 12: 56, 13: 112, 14: 168, 15: 25, 16: 100, 17: 200, 18: 300,
          19: 28, 20: 50, 21: 400, 22: 600, 23: 800, 24: 1200}
 
@@ -19,8 +21,12 @@ class SaQuery:
 
     def ask(self, *words, seconds=20, lose=None):
         key = ["--smkey", self.key] if self.key else []
-        return self.sim.run(["saquery", *key, *words], seconds=seconds, host=self.host, before=self.kernel,
+        return self.sim.run(["saquery", *key, *words], seconds=seconds, host=self.host, behind=self.kernel,
                             env={"RMPP_LOSE": str(lose)} if lose else {})
+
+    def wait(self, seconds=20):
+        """Until it answers: before, it is silent or busy."""
+        until(lambda: "the administration does not answer", lambda: self.ask("-t", "500", "SMIR").returncode == 0, seconds)
 
     def dumps(self, *words, lose=None, timeout=4000):
         """[{name: text}] of every record, and {LID: port} of forwarding tables as "table"."""

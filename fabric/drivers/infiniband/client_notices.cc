@@ -26,11 +26,12 @@ Result<void> ClientNotices::send(MadExchange& exchange, SubnetMap& map, const Ad
     if (info.sm_lid != subnet.manager().lid) continue;  // it has no LID of ours yet
     const auto walk = walk_path(subnet, end, subnet.manager().lid);
     if (!walk) continue;  // once it can be reached
+    const Told wanted{epoch_, walk->level};
     const auto told = told_.find(end.guid);
-    if (told != told_.end() && told->second == epoch_ && info.sm_sl == walk->level) continue;
+    if (told != told_.end() && told->second == wanted) continue;
     ++asked;
-    writer.announce(found->second, end.number, walk->level, [this, &taken, guid = end.guid] {
-      told_[guid] = epoch_;
+    writer.announce(found->second, end.number, walk->level, [this, &taken, guid = end.guid, wanted] {
+      told_[guid] = wanted;
       ++taken;
     });
   }

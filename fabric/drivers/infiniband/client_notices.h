@@ -18,11 +18,18 @@ class ClientNotices {
   // Counts ports into the report. Errors: the port failed.
   Result<void> send(MadExchange& exchange, SubnetMap& map, const AdministeredSubnet& subnet,
                     AdministrationReport& report);
+  // The port has lost what it was told, as one that starts again.
+  void forget(Guid port) { told_.erase(port); }
 
  private:
+  struct Told {
+    std::uint64_t epoch = 0;
+    std::uint8_t level = 0;  // written, whether the port keeps it or not
+    friend bool operator==(const Told&, const Told&) = default;
+  };
   std::uint64_t epoch_ = 0;                        // another one whenever levels change
   std::vector<std::vector<std::uint8_t>> levels_;  // by plane, as last told
-  std::unordered_map<Guid, std::uint64_t> told_;   // by port GUID, the epoch
+  std::unordered_map<Guid, Told> told_;            // by port GUID
 };
 
 }  // namespace railweave::fabric::infiniband

@@ -355,6 +355,12 @@ Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> 
     }
   }
   const std::uint64_t before = exchange_.counts().sent;
+  for (const LidAssignment& wanted : lids) {
+    const SubnetNode* node = map_.find(wanted.device);
+    if (node == nullptr || wanted.port >= node->ports.size()) continue;
+    const SubnetPort& port = node->ports[wanted.port];
+    if (port.info.lid != wanted.lid || port.info.sm_lid != sm_lid) notices_.forget(port.guid);
+  }
   PortWriter writer(exchange_, map_);
   if (auto set = writer.set_lids(lids, sm_lid); !set) return std::unexpected(set.error());
   if (auto activated = writer.activate_links(); !activated) return std::unexpected(activated.error());

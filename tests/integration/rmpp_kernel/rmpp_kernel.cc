@@ -1,5 +1,5 @@
 // What the kernel does for programs on libibumad that registered for messages of several datagrams (RMPP, IBA 13.6.2), which
-// ibsim's port does not: preloaded before it, programs as saquery and OpenSM see whole tables. Written from the specification and
+// ibsim's port does not: preloaded behind it, programs as saquery and OpenSM see whole tables. Written from the specification and
 // what the kernel does, with no code of Railweave's.
 //
 // RMPP_LOSE=n: every n-th segment that arrives is lost.
@@ -17,6 +17,8 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <infiniband/umad.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 namespace {
 
@@ -50,6 +52,21 @@ struct Message {
   std::uint32_t taken = 0, window = 0;
 };
 std::mutex mutex;
+// ibsim's port hands on all but the last bytes of a datagram, which are kept here as they came in: by transaction, method and segment.
+std::mutex tails_mutex;
+std::map<std::string, std::vector<std::uint8_t>> tails;
+std::string tail_key(const std::uint8_t* mad) {
+  return std::string(reinterpret_cast<const char*>(mad + 8), 8) + static_cast<char>(mad[3]) +
+         static_cast<char>(mad[25]) + std::string(reinterpret_cast<const char*>(mad + 28), 4);
+}
+void complete(std::uint8_t* mad) {
+  const std::lock_guard lock(tails_mutex);
+  const auto kept = tails.find(tail_key(mad));
+  if (kept == tails.end()) return;
+  std::memcpy(mad, kept->second.data(), kMad);
+  tails.erase(kept);
+}
+
 std::map<std::pair<int, std::string>, Message> arriving;  // by handle and transaction
 std::map<int, std::vector<std::uint8_t>> whole;           // for callers whose buffer was too small
 
@@ -98,6 +115,8 @@ bool take(int handle, int agent, const std::vector<std::uint8_t>& segment, std::
       const int pad = kCounted - static_cast<int>(get32(mad + 32));
       if (pad > 0 && pad <= kData) state.bytes.resize(state.bytes.size() - static_cast<std::size_t>(pad));
       acknowledge(handle, agent, segment, number, number);
+      // ibsim forgets what a client sent just before it left; a kernel does not.
+      usleep(10'000);
       message = std::move(state.bytes);
       arriving.erase(key);
       return true;
@@ -111,6 +130,22 @@ bool take(int handle, int agent, const std::vector<std::uint8_t>& segment, std::
 }
 
 }  // namespace
+
+// As ibsim's port reads from ibsim: a header of its own, and the whole datagram.
+extern "C" __attribute__((visibility("default"))) ssize_t read(int handle, void* buffer, size_t count) {
+  using Read = ssize_t (*)(int, void*, size_t);
+  static const auto next = reinterpret_cast<Read>(dlsym(RTLD_NEXT, "read"));
+  const ssize_t got = next(handle, buffer, count);
+  if (got > kMad && got < kMad + 64 && static_cast<size_t>(got) == count) {
+    const auto* mad = static_cast<const std::uint8_t*>(buffer) + got - kMad;
+    if (mad[0] == 1 && mad[1] == kClass) {
+      const std::lock_guard lock(tails_mutex);
+      if (tails.size() > 10'000) tails.clear();
+      tails[tail_key(mad)] = std::vector<std::uint8_t>(mad, mad + kMad);
+    }
+  }
+  return got;
+}
 
 extern "C" __attribute__((visibility("default"))) int umad_recv(int handle, void* umad, int* length, int timeout) {
   {
@@ -129,7 +164,8 @@ extern "C" __attribute__((visibility("default"))) int umad_recv(int handle, void
       *length = size;
       return agent;
     }
-    const auto* mad = buffer.data() + umad_size();
+    auto* mad = buffer.data() + umad_size();
+    if (mad[1] == kClass) complete(mad);
     const bool is_rmpp = mad[1] == kClass && (mad[26] & kActive) != 0 && umad_status(buffer.data()) == 0;
     if (!is_rmpp) {
       std::memcpy(umad, buffer.data(), umad_size() + static_cast<std::size_t>(std::min(*length, kMad)));

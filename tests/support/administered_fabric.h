@@ -1,0 +1,78 @@
+// A fabric as the subnet's administration knows it, made from a topology and its routes instead of from devices that were asked: for
+// tests and benchmarks. Ports have the topology's speeds and LIDs, and packets of up to 4096 bytes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fabric/drivers/infiniband/administration/administered_subnet.h"
+
+namespace railweave::fabric::infiniband::testing {
+
+class AdministeredFabric {
+ public:
+  // mtu_code, of each port.
+  using MtuOf = std::uint8_t (*)(PortId);
+  AdministeredFabric(const Routing& routing, std::uint64_t key, MtuOf mtu_of,
+                     std::shared_ptr<const std::vector<PortTables>> tables = nullptr,
+                     std::vector<PartitionService> partitions = {}) {
+    const RoutingScope& scope = routing.tables.scope();
+    const Topology& t = scope.topology();
+    std::vector<AdministeredSubnet::Node> nodes;
+    for (const SwitchId sw : t.switches()) {
+      auto& node = nodes.emplace_back(device(NodeType::networkSwitch, t.guid(sw), t.ports(sw).size(), t.name(sw)));
+      node.sw = sw;
+      node.ports[0] = {.info = {}, .guid = t.guid(sw), .is_read = true};
+      node.ports[0].info.lid = scope.lid(sw);
+      node.ports[0].info.mtu_capacity = 5;
+      node.ports[0].info.capabilities = PortInfo::kExtendedSpeeds;
+      for (const PortId port : t.ports(sw)) set_port(node.ports[t.number(port)], t, port, mtu_of);
+    }
+    for (const HcaId hca : t.hcas()) {
+      auto& node =
+          nodes.emplace_back(device(NodeType::channelAdapter, t.guid(hca), t.ports(hca).size(), t.description(hca)));
+      for (const PortId port : t.ports(hca)) {
+        auto& end = node.ports[t.number(port)];
+        set_port(end, t, port, mtu_of);
+        end.guid = t.port_guid(port);
+        end.info.lid = scope.find(port) ? scope.lid(scope.find(port)) : Lid{0};
+        end.info.lmc = t.lmc(port);
+        end.info.capabilities = PortInfo::kExtendedSpeeds;
+      }
+    }
+    Lid first = 0;
+    for (const PortId port : t.hca_ports()) {
+      if (first == 0 && scope.find(port)) first = scope.lid(scope.find(port));
+    }
+    subnet_ = std::make_shared<const AdministeredSubnet>(
+        std::move(nodes), AdministeredSubnet::Manager{.lid = first, .info = {}, .key = key}, routing,
+        std::move(partitions), std::move(tables));
+  }
+  [[nodiscard]] const AdministeredSubnet& subnet() const { return *subnet_; }
+
+ private:
+  static AdministeredSubnet::Node device(NodeType type, Guid guid, std::size_t ports, std::string_view name) {
+    AdministeredSubnet::Node node;
+    node.info.type = type;
+    node.info.ports = static_cast<std::uint8_t>(ports);
+    node.info.node_guid = node.info.system_guid = guid;
+    node.description = std::string(name);
+    node.ports.resize(ports + 1);
+    return node;
+  }
+  static void set_port(AdministeredSubnet::Port& port, const Topology& t, PortId id, MtuOf mtu_of) {
+    port.is_read = true;
+    port.info.state = t.peer(id) ? PortState::active : PortState::down;
+    if (!t.peer(id)) return;
+    const LinkSpec link = t.spec(t.link(id));
+    port.info.width_active = link.width == 4 ? 2 : 1;
+    port.info.extended_speed_active = link.speed == LinkSpeed::ndr ? 8 : link.speed == LinkSpeed::hdr ? 4 : 2;
+    port.info.neighbor_mtu = mtu_of(id);
+  }
+
+  AdministeredSubnetPtr subnet_;
+};
+
+}  // namespace railweave::fabric::infiniband::testing
