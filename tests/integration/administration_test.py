@@ -224,7 +224,7 @@ def torus(binaries, kernel, folder):
         for (source, target), path in paths.items():
             assert path["reversible"] == (path["sl"] == paths[target, source]["sl"]), (path, paths[target, source])
         both = sum(path["reversible"] for path in paths.values())
-        print(f"torus: {len(paths)} paths on levels {sorted({p['sl'] for p in paths.values()})}, {both} of them with the same level both ways")
+        print(f"torus: {len(paths)} paths on levels {sorted({p['sl'] for p in paths.values()})}, {both} of them with the same level in both directions")
     return 0
 
 

@@ -1,5 +1,5 @@
 // How many paths a second the subnet's administration answers, from the datagram of the request to that of the answer, on one thread:
-// single questions by GID, as senders ask, on a tree of 11,664 hosts; and what it takes to know a subnet anew after a change.
+// single questions by GID, as senders ask, on a tree of 11,664 hosts; and what it takes to make a snapshot of the subnet after a change.
 // of_50000: the rate as a multiple of 50,000 a second. of_copies: how many datagrams of 256 bytes could be copied in the time of
 // one answer, measured in the same run.
 #include <chrono>
@@ -100,7 +100,7 @@ void AllDevices(benchmark::State& state) {
 }
 BENCHMARK(AllDevices)->Arg(11664)->Unit(benchmark::kMillisecond);
 
-void KnowAnew(benchmark::State& state) {
+void Snapshot(benchmark::State& state) {
   const Known& of = known(state.range(0));
   for (auto _ : state) {
     const AdministeredSubnet& subnet = of.fabric->subnet();
@@ -108,7 +108,7 @@ void KnowAnew(benchmark::State& state) {
     benchmark::DoNotOptimize(again.end_ports().size());
   }
 }
-BENCHMARK(KnowAnew)->Arg(11664)->Unit(benchmark::kMillisecond);
+BENCHMARK(Snapshot)->Arg(11664)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace railweave::fabric::infiniband

@@ -84,6 +84,10 @@ SaAnswer answer_paths(const Requester& requester, const Mad& request, SaAnswer a
   if (!is_table && (from.ports.size() > 1 || to.ports.size() > 1)) {
     return refuse(std::move(answer), SaStatus::lacksComponents);
   }
+  // Before any is looked at: a question costs its sender nothing.
+  if (from.ports.size() * to.ports.size() > (requester.is_trusted ? kMaxTrustedPairs : kMaxPairs)) {
+    return refuse(std::move(answer), SaStatus::noResources);
+  }
   const std::size_t at_most = is_table ? kMaxAnswerBytes / kPathRecordBytes + 1 : 1;
   std::vector<Path> paths;
   for (const std::uint32_t a : from.ports) {

@@ -15,6 +15,8 @@
 namespace railweave::fabric::infiniband {
 
 inline constexpr std::size_t kMaxAnswerBytes = std::size_t{16} << 20U;  // of a table; with more, noResources
+// Pairs of end ports that one request may ask about, and that a trusted one may; with more, noResources.
+inline constexpr std::size_t kMaxPairs = std::size_t{1} << 16U, kMaxTrustedPairs = std::size_t{1} << 18U;
 
 struct SaAnswer {
   enum class Kind : std::uint8_t {

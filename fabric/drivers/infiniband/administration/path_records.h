@@ -49,7 +49,7 @@ struct PathQuery {
 };
 PathQuery read_path_query(std::uint64_t component_mask, std::span<const std::uint8_t, kSaDataBytes> data);
 
-// Appends the paths between two end ports that fit the query, at most so many.
+// Appends the paths between two end ports that fit the query, at most that number.
 void add_paths(const AdministeredSubnet& subnet, const PathQuery& query, std::uint32_t from, std::uint32_t to,
                std::size_t at_most, std::vector<Path>& paths);
 

@@ -14,7 +14,7 @@ using EndPort = AdministeredSubnet::EndPort;
 using Take = std::function<bool(std::span<const std::uint8_t>)>;
 using Record = std::array<std::uint8_t, 112>;  // the longest
 
-// Of one end port: false once the caller has enough.
+// The records of one end port; false once the caller has enough.
 class Lister {
  public:
   Lister(const AdministeredSubnet& subnet, SaAttribute attribute, const Take& take)

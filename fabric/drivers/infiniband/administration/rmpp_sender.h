@@ -27,7 +27,7 @@ struct SaClient {
 struct RmppOptions {
   std::size_t max_transfers = 64;
   std::size_t max_bytes = std::size_t{64} << 20U;  // of all transfers under way
-  std::uint32_t window = 64;                       // segments that are not acknowledged yet
+  std::uint32_t window = 256;                      // segments that are not acknowledged yet
   std::chrono::milliseconds timeout{1000};
   unsigned attempts = 4;
 };

@@ -11,7 +11,7 @@
 
 namespace railweave::control {
 
-// Of a plan of classes and partitions.
+// What a plan of classes and partitions says of it.
 struct AdministeredTables {
   std::vector<fabric::PartitionService> partitions;
   std::shared_ptr<const std::vector<fabric::PortTables>> ports;
@@ -24,7 +24,7 @@ class AdministrationKeeper {
 
   // Devices, ports or the topology may be others than were told.
   void distrust() { is_due_ = true; }
-  // Tells what is told from now on, where that differs, at most ten times a second. routing: that switches hold, with another
+  // Tells what is told from now on, where that differs, at most four times a second. routing: that switches hold, with another
   // revision whenever it is another one. Error: the connection failed.
   Result<void> keep(const fabric::Routing& routing, std::uint64_t revision, const AdministeredTables& tables);
 
