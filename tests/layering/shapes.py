@@ -18,6 +18,7 @@ SOURCES = ("fabric", "scheduler", "db", "api", "services", "tests")
 KNOWN = {
     "services/control/state/cluster_state.h: ClusterState": "the tables of the one state; apply() alone changes them, each behind a pointer",
     "fabric/drivers/infiniband/mad/port_info.h: PortInfo": "the fields of one attribute, a line each, and the attribute itself",
+    "services/control/live/status/subnet_status.h: SubnetStatus": "what one controller publishes whole, each read where it is shown",
     "scheduler/job/job_spec.h: JobSpec": "what a job may ask for, a line of the contract each; no invariants between them",
     "scheduler/queue/cycle/cycle_run.h: CycleRun": "the state of one cycle, undone at its end; a few members for each of its steps",
     "api/http/dispatch/server_options.h: ServerOptions": "settings of one server, each read where it is used; no invariants between them",

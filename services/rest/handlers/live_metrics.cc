@@ -67,17 +67,16 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
       "Requests to a subnet's administration in direct mode, since it was last connected; refused: answered with a "
       "status, dropped: not answered.");
   for (const auto& status : subnets) {
-    if (!status->discovery.administration) continue;
-    const control::AdministrationStatus& asked = *status->discovery.administration;
+    if (!status->administration) continue;
+    const control::AdministrationStatus& asked = *status->administration;
     for (const auto& [answer, count] :
          {std::pair("ok", asked.answered), std::pair("refused", asked.refused), std::pair("dropped", asked.dropped)}) {
       text.sample({{"subnet", status->subnet}, {"answer", answer}}, count);
     }
   }
   each("railweave_subnet_administration_wrong_keys_total", Type::counter,
-       "Requests to a subnet's administration that showed another key than its own.", [](const auto& status) {
-         return status.discovery.administration ? status.discovery.administration->wrong_keys : 0;
-       });
+       "Requests to a subnet's administration that showed another key than its own.",
+       [](const auto& status) { return status.administration ? status.administration->wrong_keys : 0; });
   each("railweave_subnet_last_repair_seconds", Type::gauge,
        "From the report of what caused it to the last block read back; 0 before the first.", [](const auto& status) {
          return status.repairs.empty() ? 0 : static_cast<double>(status.repairs.back().programmed_us) / kMicros;

@@ -37,16 +37,16 @@ Result<void> AdministrationKeeper::keep(const fabric::Routing& routing, std::uin
 
 void AdministrationKeeper::show(const fabric::AdministrationCounts& counts) {
   shown_us_ = context_.now();
-  context_.status().discovery.administration = AdministrationStatus{.devices = devices_,
-                                                                    .end_ports = end_ports_,
-                                                                    .requests = counts.requests,
-                                                                    .answered = counts.answered,
-                                                                    .refused = counts.refused,
-                                                                    .dropped = counts.dropped,
-                                                                    .wrong_keys = counts.wrong_keys,
-                                                                    .records = counts.records,
-                                                                    .segments = counts.segments,
-                                                                    .given_up = counts.given_up};
+  context_.status().administration = AdministrationStatus{.devices = devices_,
+                                                          .end_ports = end_ports_,
+                                                          .requests = counts.requests,
+                                                          .answered = counts.answered,
+                                                          .refused = counts.refused,
+                                                          .dropped = counts.dropped,
+                                                          .wrong_keys = counts.wrong_keys,
+                                                          .records = counts.records,
+                                                          .segments = counts.segments,
+                                                          .given_up = counts.given_up};
   if (counts.wrong_keys < warned_of_) warned_of_ = 0;  // another connection
   if (counts.wrong_keys == warned_of_ || (warned_us_ != 0 && shown_us_ - warned_us_ < kWarnEveryUs)) return;
   context_.log().warn("administration: {} requests showed a wrong key", counts.wrong_keys - warned_of_);

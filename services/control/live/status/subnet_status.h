@@ -174,8 +174,7 @@ struct Discovery {
   std::int64_t took_us = 0;                     // the last full one, and the datagrams it sent
   std::uint64_t mads = 0;
   Walk walk;
-  std::optional<KeysStatus> keys;                      // none: ports are given none
-  std::optional<AdministrationStatus> administration;  // none: another process answers clients, or none does
+  std::optional<KeysStatus> keys;  // none: ports are given none
   FoundChangesPtr changes;  // of the differences, what could be accepted as one change each; null: none was looked for
 };
 
@@ -211,8 +210,9 @@ struct SubnetStatus {
   std::vector<IsolatedDevice> isolated;
   std::vector<Repair> repairs;  // newest last, at most kMaxRepairs
   std::uint64_t repairs_total = 0;
-  std::optional<QosStatus> qos;      // none: there are no classes or contracts
-  std::optional<LanesStatus> lanes;  // none: another subnet manager routes, or there are no routes
+  std::optional<QosStatus> qos;                        // none: there are no classes or contracts
+  std::optional<AdministrationStatus> administration;  // none: clients are answered by another process, or by none
+  std::optional<LanesStatus> lanes;                    // none: another subnet manager routes, or there are no routes
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;
