@@ -1,5 +1,6 @@
 #include "db/compression.h"
 
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include "db/limits.h"
@@ -33,7 +34,7 @@ Result<std::string> decompress(std::string_view packed, std::uint64_t raw_bytes)
   });
   if (!whole) {
     return fail(ErrorKind::malformed, "db.damaged",
-                "a compressed value does not unpack to its " + std::to_string(raw_bytes) + " bytes");
+                fmt::format("a compressed value does not unpack to its {} bytes", raw_bytes));
   }
   return raw;
 }

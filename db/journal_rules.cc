@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "db/limits.h"
 #include "db/utf8.h"
 
@@ -16,8 +18,7 @@ std::unexpected<Error> invalid(std::string message, std::string location) {
 }
 
 std::unexpected<Error> too_large(const std::string& what, std::size_t size, std::size_t limit, std::string location) {
-  return fail(ErrorKind::tooLarge, "db.tooLarge",
-              what + " is " + std::to_string(size) + ", more than the limit of " + std::to_string(limit),
+  return fail(ErrorKind::tooLarge, "db.tooLarge", fmt::format("{} is {}, more than the limit of {}", what, size, limit),
               std::move(location));
 }
 
@@ -45,7 +46,7 @@ Result<void> check_numbers(std::uint64_t seq, std::uint64_t term, const std::str
 }
 
 Result<void> check_record(const Record& record) {
-  const std::string location = "record " + std::to_string(record.seq);
+  const std::string location = fmt::format("record {}", record.seq);
   if (record.seq == 0) return invalid("seq is 0: the first record is 1", location);
   if (record.kind.empty()) return invalid("kind is empty", location);
   if (auto checked = check_numbers(record.seq, record.term, location); !checked) return checked;
@@ -106,15 +107,13 @@ Result<void> check_continues(const std::vector<Record>& records, std::uint64_t l
   for (const Record& record : records) {
     if (record.seq != last_seq + 1) {
       return fail(ErrorKind::conflict, "db.gap",
-                  "record " + std::to_string(record.seq) + " does not continue the journal, which ends at " +
-                      std::to_string(last_seq),
-                  "record " + std::to_string(record.seq), "read the journal up to its end and decide again");
+                  fmt::format("record {} does not continue the journal, which ends at {}", record.seq, last_seq),
+                  fmt::format("record {}", record.seq), "read the journal up to its end and decide again");
     }
     if (record.term < last_term) {
-      return fail(
-          ErrorKind::conflict, "db.termBehind",
-          "term " + std::to_string(record.term) + " has ended: the journal is at term " + std::to_string(last_term),
-          "record " + std::to_string(record.seq), "another leader has taken over; stop writing");
+      return fail(ErrorKind::conflict, "db.termBehind",
+                  fmt::format("term {} has ended: the journal is at term {}", record.term, last_term),
+                  fmt::format("record {}", record.seq), "another leader has taken over; stop writing");
     }
     last_seq = record.seq;
     last_term = record.term;
@@ -123,7 +122,7 @@ Result<void> check_continues(const std::vector<Record>& records, std::uint64_t l
 }
 
 Result<void> check_snapshot(const Snapshot& snapshot) {
-  const std::string location = "snapshot " + std::to_string(snapshot.seq);
+  const std::string location = fmt::format("snapshot {}", snapshot.seq);
   if (auto checked = check_numbers(snapshot.seq, snapshot.term, location); !checked) return checked;
   return check_texts({{"payload", snapshot.payload, kMaxSnapshotBytes}}, location);
 }
@@ -143,8 +142,7 @@ Result<void> check_complete(const ReadFilter& filter, const std::vector<Record>&
                             std::uint64_t last_seq) {
   std::uint64_t expected = filter.after_seq;
   const auto missing = [&] {
-    return fail(ErrorKind::internal, "db.damaged",
-                "record " + std::to_string(expected) + " is missing from the journal", {},
+    return fail(ErrorKind::internal, "db.damaged", fmt::format("record {} is missing from the journal", expected), {},
                 "stop the service and restore the store from a backup");
   };
   for (const Record& record : records) {
@@ -272,8 +270,8 @@ Result<void> check_not_cut(std::uint64_t last_seq, const std::vector<std::uint64
                            const std::string& location) {
   if (snapshots.empty() || snapshots.front() <= last_seq) return {};
   return fail(ErrorKind::internal, "db.damaged",
-              "the journal ends at record " + std::to_string(last_seq) + ", but there is a snapshot of record " +
-                  std::to_string(snapshots.front()) + ": records are lost",
+              fmt::format("the journal ends at record {}, but there is a snapshot of record {}: records are lost",
+                          last_seq, snapshots.front()),
               location, "check the disk and restore the store from a backup");
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "db/limits.h"
 #include "db/utf8.h"
 
@@ -34,7 +36,7 @@ Result<void> check_value(const ReportColumn& column, const Value& value, const s
   if (column.type != ReportColumn::Type::text) return invalid_row("the column holds numbers, not text", location);
   if (text.size() > kMaxReportTextBytes) {
     return fail(ErrorKind::tooLarge, "db.tooLarge",
-                "the text is longer than " + std::to_string(kMaxReportTextBytes) + " bytes", location);
+                fmt::format("the text is longer than {} bytes", kMaxReportTextBytes), location);
   }
   if (!is_storable_text(text)) return invalid_row("the value is not UTF-8 text without NUL", location);
   return {};

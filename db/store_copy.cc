@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "db/limits.h"
 #include "fabric/base/fnv1a.h"
 
@@ -78,11 +80,11 @@ class StoreReader {
     for (std::uint64_t after = first == 0 ? 0 : first - 1; after < contents_.last_seq;) {
       auto page = image_.records(after);
       if (!page) return std::unexpected(page.error());
-      if (page->empty()) return damage("record " + std::to_string(after + 1) + " is missing");
+      if (page->empty()) return damage(fmt::format("record {} is missing", after + 1));
       Batch batch;
       for (auto& stored : *page) {
         const std::uint64_t seq = stored.record.seq;
-        if (seq != after + 1) return damage("record " + std::to_string(after + 1) + " is missing");
+        if (seq != after + 1) return damage(fmt::format("record {} is missing", after + 1));
         auto record = unpack(std::move(stored));
         if (!record) return std::unexpected(record.error());
         after = seq;
@@ -138,7 +140,7 @@ class StoreReader {
     for (const std::uint64_t seq : std::vector<std::uint64_t>(seqs->rbegin(), seqs->rend())) {
       auto stored = image_.snapshot(seq);
       if (!stored) return std::unexpected(stored.error());
-      if (!*stored) return damage("snapshot " + std::to_string(seq) + " is missing");
+      if (!*stored) return damage(fmt::format("snapshot {} is missing", seq));
       const auto whole = unpack(std::move(**stored));
       if (!whole) return std::unexpected(whole.error());
       if (seq > contents_.last_seq) return damage("there is a snapshot of a record beyond the journal's end");
@@ -151,8 +153,8 @@ class StoreReader {
       if (auto added = to_->add(*whole); !added) return added;
     }
     if (contents_.first_seq > 1 && (seqs->empty() || seqs->back() + 1 < contents_.first_seq)) {
-      return damage("the records before " + std::to_string(contents_.first_seq) +
-                    " are gone, and no snapshot stands for them");
+      return damage(
+          fmt::format("the records before {} are gone, and no snapshot stands for them", contents_.first_seq));
     }
     return {};
   }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "db/checksum.h"
 #include "db/limits.h"
 
@@ -31,18 +33,18 @@ std::optional<std::string> unpack_bytes(StoredBytes&& stored, std::size_t limit)
 Result<Record> unpack(StoredRecord&& stored) {
   const std::uint32_t expected = stored.payload.crc32;
   auto payload = unpack_bytes(std::move(stored.payload), kMaxPayloadBytes);
-  if (!payload) return damaged("record " + std::to_string(stored.record.seq));
+  if (!payload) return damaged(fmt::format("record {}", stored.record.seq));
   stored.record.payload = std::move(*payload);
-  if (checksum(stored.record) != expected) return damaged("record " + std::to_string(stored.record.seq));
+  if (checksum(stored.record) != expected) return damaged(fmt::format("record {}", stored.record.seq));
   return std::move(stored.record);
 }
 
 Result<Snapshot> unpack(StoredSnapshot&& stored) {
   const std::uint32_t expected = stored.payload.crc32;
   auto payload = unpack_bytes(std::move(stored.payload), kMaxSnapshotBytes);
-  if (!payload) return damaged("snapshot " + std::to_string(stored.snapshot.seq));
+  if (!payload) return damaged(fmt::format("snapshot {}", stored.snapshot.seq));
   stored.snapshot.payload = std::move(*payload);
-  if (checksum(stored.snapshot) != expected) return damaged("snapshot " + std::to_string(stored.snapshot.seq));
+  if (checksum(stored.snapshot) != expected) return damaged(fmt::format("snapshot {}", stored.snapshot.seq));
   return std::move(stored.snapshot);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "api/http/connection/asio.h"
@@ -104,12 +105,12 @@ Result<void> Server::Impl::listen() {
   if (error) {
     listeners.clear();
     return fail(ErrorKind::unavailable, "http.cannotListen",
-                "cannot listen on " + name + " port " + std::to_string(core.options.port) + ": " + error.message(), "",
+                fmt::format("cannot listen on {} port {}: {}", name, core.options.port, error.message()), "",
                 "is another instance running there?");
   }
   port = tcp_endpoint(acceptor.local_endpoint()).port();
-  url = (tls ? "https://" : "http://") + (address.is_v6() ? "[" + address.to_string() + "]" : address.to_string()) +
-        ":" + std::to_string(port);
+  url = fmt::format("{}{}:{}", tls ? "https://" : "http://",
+                    address.is_v6() ? fmt::format("[{}]", address.to_string()) : address.to_string(), port);
   if (core.options.socket.empty()) return {};
   auto local = std::make_unique<Listener>(*io.front());
   local->is_unix = true;

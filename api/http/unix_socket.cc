@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -20,8 +21,7 @@ std::unexpected<Error> cannot_listen(const std::string& path, const std::string&
 
 Result<void> listen_at(Acceptor& acceptor, const std::string& path, int backlog) {
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return cannot_listen(path,
-                         "its path is longer than " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes");
+    return cannot_listen(path, fmt::format("its path is longer than {} bytes", sizeof(sockaddr_un::sun_path) - 1));
   }
   const asio::local::stream_protocol::endpoint endpoint(path);
   ErrorCode error;
@@ -52,7 +52,7 @@ Result<Peer> peer_of_unix_socket(Socket& socket) {
   }
   Peer peer;
   peer.uid = credentials.uid;
-  peer.address = "uid " + std::to_string(credentials.uid);
+  peer.address = fmt::format("uid {}", credentials.uid);
   return peer;
 }
 

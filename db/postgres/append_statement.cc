@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "db/postgres/binary.h"
 
 namespace railweave::db::postgres {
@@ -80,7 +82,7 @@ class StatementBuilder {
  private:
   std::string placeholder(std::string bytes, std::string_view type) {
     statement_.parameters.push_back(std::move(bytes));
-    return "$" + std::to_string(statement_.parameters.size()) + "::" + std::string(type);
+    return fmt::format("${}::{}", statement_.parameters.size(), type);
   }
   std::string number(std::uint64_t value) { return placeholder(binary(static_cast<std::int64_t>(value)), "bigint"); }
   static std::string null_of(const BinaryArray& column) { return "NULL::" + std::string(type_name(column.type())); }
@@ -167,9 +169,9 @@ void StatementBuilder::add_reports(const RowGroup& group, const ReportColumns& c
     list += list.empty() ? "" : ", ";
     list += column.primary_key ? identifier : identifier + " = excluded." + identifier;
   }
-  statement_.sql += ", reported" + std::to_string(number) + " AS (INSERT INTO " + sql_name(group.table) + " (" + names +
-                    ") SELECT " + row_values + " FROM held ON CONFLICT (" + keys + ") DO " +
-                    (changes.empty() ? "NOTHING" : "UPDATE SET " + changes) + ")";
+  statement_.sql += fmt::format(", reported{} AS (INSERT INTO {} ({}) SELECT {} FROM held ON CONFLICT ({}) DO {})",
+                                number, sql_name(group.table), names, row_values, keys,
+                                changes.empty() ? "NOTHING" : "UPDATE SET " + changes);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <fmt/core.h>
+
 #include "db/postgres/binary.h"
 
 namespace railweave::db::postgres {
@@ -24,18 +26,17 @@ Result<std::size_t> seen_migrations(Session& session, std::span<const Migration>
   auto rows = session.run("SELECT version, sha256 FROM migrations ORDER BY version", {}, "read the migrations");
   if (!rows) return std::unexpected(rows.error());
   if (static_cast<std::size_t>(rows->size()) > migrations.size()) {
-    return fail(ErrorKind::precondition, "db.newer",
-                "the store has schema version " + std::to_string(rows->size()) + ", this program knows up to " +
-                    std::to_string(migrations.size()),
-                session.location(), "start the release that wrote it, or a later one");
+    return fail(
+        ErrorKind::precondition, "db.newer",
+        fmt::format("the store has schema version {}, this program knows up to {}", rows->size(), migrations.size()),
+        session.location(), "start the release that wrote it, or a later one");
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(rows->size()); ++i) {
     const auto row = (*rows)[static_cast<pqxx::result::size_type>(i)];
     if (row[0].as<std::int32_t>() != migrations[i].version || row[1].c_str() != migrations[i].sha256) {
-      return fail(
-          ErrorKind::precondition, "db.migrationDiffers",
-          "the store was made by migration " + std::string(row[0].c_str()) + " with other text than this program's",
-          session.location(), "start the release that made the store, or restore one made by this release");
+      return fail(ErrorKind::precondition, "db.migrationDiffers",
+                  fmt::format("the store was made by migration {} with other text than this program's", row[0].c_str()),
+                  session.location(), "start the release that made the store, or restore one made by this release");
     }
   }
   return static_cast<std::size_t>(rows->size());
@@ -54,8 +55,7 @@ Result<void> migrate(Session& session, std::span<const Migration> migrations) {
           done = *seen == migrations.size();
           if (done) return {};
           const Migration& next = migrations[*seen];
-          const std::string doing =
-              "run migration " + std::to_string(next.version) + " (" + std::string(next.name) + ")";
+          const std::string doing = fmt::format("run migration {} ({})", next.version, next.name);
           if (auto applied = session.execute(std::string(next.sql), doing); !applied) return applied;
           auto entered =
               session.run("INSERT INTO migrations (version, name, sha256) VALUES ($1::bigint, $2::text, $3::text)",

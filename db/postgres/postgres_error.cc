@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::db::postgres {
 namespace {
 
@@ -62,22 +64,21 @@ Error postgres_error(std::string_view sqlstate, std::string_view doing, std::str
     }
   }
   while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
-  std::string message =
-      "cannot " + std::string(doing) + ": " + found.message + " (PostgreSQL " + std::string(sqlstate) + ": ";
-  return Error{found.kind, found.code, message + std::string(said) + ")", std::move(location), found.hint};
+  std::string message = fmt::format("cannot {}: {} (PostgreSQL {}: ", doing, found.message, sqlstate);
+  return Error{found.kind, found.code, fmt::format("{}{})", message, said), std::move(location), found.hint};
 }
 
 Error pooled_session(std::string_view why, std::string location) {
-  return Error{ErrorKind::unavailable, "db.pooler", std::string(kNoSession) + ": " + std::string(why),
-               std::move(location), kPoolerHint};
+  return Error{ErrorKind::unavailable, "db.pooler", fmt::format("{}: {}", kNoSession, why), std::move(location),
+               kPoolerHint};
 }
 
 Error connection_lost(std::string_view doing, std::string_view said, std::string location) {
   while (!said.empty() && (said.back() == '\n' || said.back() == ' ')) said.remove_suffix(1);
-  return Error{ErrorKind::unavailable, "db.connectionLost",
-               "cannot " + std::string(doing) +
-                   ": the connection to the server was lost, or it did not answer in time (" + std::string(said) + ")",
-               std::move(location), "check the server and the network to it; the store connects again by itself"};
+  return Error{
+      ErrorKind::unavailable, "db.connectionLost",
+      fmt::format("cannot {}: the connection to the server was lost, or it did not answer in time ({})", doing, said),
+      std::move(location), "check the server and the network to it; the store connects again by itself"};
 }
 
 }  // namespace railweave::db::postgres

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "db/postgres/binary.h"
 #include "db/postgres/migration.h"
 #include "db/postgres/report_tables.h"
@@ -89,7 +91,7 @@ class PostgresImage final : public StoreImage {
       if (column.type == ReportColumn::Type::text) keys += " COLLATE \"C\"";
     }
     // A table may be read more than once, each time through a cursor of its own.
-    const std::string cursor = sql_name("rows " + std::to_string(++cursors_) + " of " + table);
+    const std::string cursor = sql_name(fmt::format("rows {} of {}", ++cursors_, table));
     auto declared = session_->execute("DECLARE " + cursor + " NO SCROLL CURSOR FOR SELECT " + names + " FROM " +
                                           sql_name(table) + " ORDER BY " + keys,
                                       "read " + table);
@@ -122,8 +124,7 @@ Result<std::unique_ptr<StoreImage>> open_postgres_image(const std::string& url) 
   if (const auto found = (*version)[0][0].as<std::int64_t>(0); found != newest) {
     return fail(
         ErrorKind::precondition, found < newest ? "db.older" : "db.newer",
-        "the store has schema version " + std::to_string(found) + ", this program's is " + std::to_string(newest),
-        session.location(),
+        fmt::format("the store has schema version {}, this program's is {}", found, newest), session.location(),
         found < newest ? "start the service once, which brings it up to date" : "use the release that wrote it");
   }
   auto begun = session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "read the store as of one moment");

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "db/checksum.h"
@@ -30,7 +31,7 @@ using postgres::Session;
 std::string this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
-  return std::string(host.data()) + ", process " + std::to_string(::getpid());
+  return fmt::format("{}, process {}", host.data(), ::getpid());
 }
 
 struct Tail {
@@ -63,8 +64,8 @@ Result<std::uint64_t> read_floor(Session& session) {
   if (!snapshots) return std::unexpected(snapshots.error());
   if (!snapshots->empty() && snapshots->back() >= floor) return floor;
   return fail(ErrorKind::internal, "db.damaged",
-              "the records up to " + std::to_string(floor) + " are gone, and no snapshot stands for them",
-              session.location(), "restore the store from a backup");
+              fmt::format("the records up to {} are gone, and no snapshot stands for them", floor), session.location(),
+              "restore the store from a backup");
 }
 
 class PostgresJournal final : public SharedJournal {
@@ -212,8 +213,8 @@ Result<void> PostgresJournal::store(const Batch& batch, const PackedBatch& packe
   }
   const auto statement = postgres::append_statement(batch, packed, nonce, fence, report_schema_);
   const auto append = [&]() -> Result<bool> {
-    auto done = writer_->run(statement.sql, statement.parameters,
-                             "append " + std::to_string(batch.records.size()) + " records");
+    auto done =
+        writer_->run(statement.sql, statement.parameters, fmt::format("append {} records", batch.records.size()));
     if (!done) return std::unexpected(done.error());
     return (*done)[0][0].as<std::int64_t>() == 1;
   };
@@ -396,20 +397,20 @@ Result<void> PostgresJournal::save_snapshot(const Snapshot& snapshot) {
   if (auto checked = check_snapshot(snapshot); !checked) return checked;
   const PackedText payload(snapshot.payload);
   const std::uint32_t crc32 = checksum(snapshot);
-  const std::string location = "snapshot " + std::to_string(snapshot.seq);
+  const std::string location = fmt::format("snapshot {}", snapshot.seq);
 
   const std::lock_guard guard(write_mutex_);
   if (auto ready = be_ready(); !ready) return ready;
   if (snapshot.seq > tail_.seq) {
     return fail(ErrorKind::conflict, "db.snapshotAhead",
-                "the journal ends at " + std::to_string(tail_.seq) + ", before the snapshot", location,
+                fmt::format("the journal ends at {}, before the snapshot", tail_.seq), location,
                 "append the records first");
   }
   const auto kept = postgres::fetch_snapshot_seqs(*writer_);
   if (!kept) return std::unexpected(kept.error());
   if (!kept->empty() && snapshot.seq < kept->front()) {
     return fail(ErrorKind::conflict, "db.snapshotBehind",
-                "a newer snapshot, " + std::to_string(kept->front()) + ", is stored already", location);
+                fmt::format("a newer snapshot, {}, is stored already", kept->front()), location);
   }
   auto held = postgres::insert_snapshot(*writer_, snapshot, payload, crc32, fence_);
   if (held && !*held) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "db/postgres/binary.h"
 
 namespace railweave::db::postgres {
@@ -40,7 +42,7 @@ Result<ReportSchema> load_report_schema(Session& session) {
 
 Result<std::vector<ReportRow>> read_report(Session& session, const ReportSchema& schema, const ReportFilter& filter) {
   const auto select = schema.select(filter, [](std::size_t number, bool is_text) {
-    return "$" + std::to_string(number) + (is_text ? "::text" : "::bigint");
+    return fmt::format("${}{}", number, is_text ? "::text" : "::bigint");
   });
   if (!select) return std::unexpected(select.error());
   std::vector<std::string> parameters;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "db/limits.h"
 #include "db/postgres/binary.h"
 #include "db/utf8.h"
@@ -47,7 +49,7 @@ ReadStatement::ReadStatement(const ReadFilter& filter) {
                 binary(static_cast<std::int64_t>(std::min(filter.limit, kMaxReadRecords)))};
   const auto text = [&](std::string_view value) {
     parameters.push_back(binary(value));
-    return "$" + std::to_string(parameters.size()) + "::text";
+    return fmt::format("${}::text", parameters.size());
   };
   std::string select = "SELECT seq, payload_bytes FROM journal WHERE seq > $1::bigint AND seq <= $2::bigint";
   if (!filter.subject_kind.empty()) select += " AND subject_kind = " + text(filter.subject_kind);
@@ -77,7 +79,7 @@ Result<FetchedRecords> fetch_records(Session& session, const ReadFilter& filter)
   ReadStatement inner(filter);
   // Which records follow and how long they are; then those that fit into one answer, payloads and all.
   inner.parameters.push_back(binary(static_cast<std::int64_t>(kMaxReadBytes)));
-  const std::string budget = "$" + std::to_string(inner.parameters.size()) + "::bigint";
+  const std::string budget = fmt::format("${}::bigint", inner.parameters.size());
   auto rows = session.run(
       "WITH chosen AS MATERIALIZED (SELECT seq, count(*) OVER () AS found, row_number() OVER w AS place,"
       " sum(payload_bytes) OVER w AS bytes FROM (" +
@@ -107,18 +109,19 @@ Result<FetchedRecords> fetch_records(Session& session, const ReadFilter& filter)
 
 Result<bool> write_snapshot(Session& session, const Snapshot& snapshot, const PackedText& payload, std::uint32_t crc32,
                             const Fence& fence) {
-  const std::string doing = "write snapshot " + std::to_string(snapshot.seq);
+  const std::string doing = fmt::format("write snapshot {}", snapshot.seq);
   auto written = session.run(
-      std::string("INSERT INTO snapshots (seq, term, time_us, version, crc32, payload_bytes, payload, packed) "
-                  "SELECT $3::bigint,"
-                  " $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bigint, ") +
-          (payload.compressed() ? "NULL, $9::bytea" : "$9::text, NULL") +
-          " FROM lease WHERE id = 1 AND holder = $1::text AND term = $2::bigint AND expires > clock_timestamp() "
+      fmt::format(
+          "INSERT INTO snapshots (seq, term, time_us, version, crc32, payload_bytes, payload, packed) "
+          "SELECT $3::bigint,"
+          " $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bigint, {} FROM lease WHERE id = 1 AND holder = "
+          "$1::text AND term = $2::bigint AND expires > clock_timestamp() "
           "FOR SHARE"
           " ON CONFLICT (seq) DO UPDATE SET term = excluded.term, time_us = excluded.time_us, version = "
           "excluded.version,"
           " crc32 = excluded.crc32, payload_bytes = excluded.payload_bytes, payload = excluded.payload, packed = "
           "excluded.packed",
+          payload.compressed() ? "NULL, $9::bytea" : "$9::text, NULL"),
       {binary(fence.holder), binary(static_cast<std::int64_t>(fence.term)),
        binary(static_cast<std::int64_t>(snapshot.seq)), binary(static_cast<std::int64_t>(snapshot.term)),
        binary(snapshot.time_us), binary(std::int64_t{snapshot.version}), binary(std::int64_t{crc32}),
@@ -142,7 +145,7 @@ Result<bool> insert_snapshot(Session& session, const Snapshot& snapshot, const P
         held = *written;
         return {};
       },
-      "write snapshot " + std::to_string(snapshot.seq));
+      fmt::format("write snapshot {}", snapshot.seq));
   if (!stored) return std::unexpected(stored.error());
   return held;
 }
@@ -159,7 +162,7 @@ Result<std::vector<std::uint64_t>> fetch_snapshot_seqs(Session& session) {
 Result<std::optional<StoredSnapshot>> fetch_snapshot(Session& session, std::uint64_t seq) {
   auto rows = session.run(
       "SELECT seq, term, time_us, version, crc32, payload_bytes, payload, packed FROM snapshots WHERE seq = $1::bigint",
-      {binary(static_cast<std::int64_t>(seq))}, "read snapshot " + std::to_string(seq));
+      {binary(static_cast<std::int64_t>(seq))}, fmt::format("read snapshot {}", seq));
   if (!rows) return std::unexpected(rows.error());
   if (rows->empty()) return std::nullopt;
   const auto row = (*rows)[0];

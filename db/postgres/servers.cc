@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include <fmt/core.h>
 #include <libpq-fe.h>
 
 #include "db/postgres/session.h"
@@ -63,7 +64,7 @@ Result<std::vector<std::string>> servers_of(const std::string& url) {
         value = parts.size() == 1 ? parts.front() : i < parts.size() ? parts[i] : "";
       }
       if (value.empty()) continue;
-      each[i] += (each[i].empty() ? "" : " ") + std::string(option->keyword) + "=" + quoted(value);
+      each[i] += fmt::format("{}{}={}", each[i].empty() ? "" : " ", option->keyword, quoted(value));
     }
   }
   return each;

@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "db/postgres/postgres_error.h"
 #include "db/postgres/servers.h"
 
@@ -143,10 +145,10 @@ Result<std::unique_ptr<Session>> Session::connect(const std::string& url, const 
   while (seen < newest->timeline_ && !options.newest_timeline->compare_exchange_weak(seen, newest->timeline_)) {
   }
   if (seen <= newest->timeline_) return newest;
-  return fail(ErrorKind::unavailable, "db.oldPrimary",
-              "the server was failed over from: its timeline is " + std::to_string(newest->timeline_) + ", one of " +
-                  std::to_string(seen) + " was in use",
-              newest->location_, "stop it, and make it a standby of the new primary");
+  return fail(
+      ErrorKind::unavailable, "db.oldPrimary",
+      fmt::format("the server was failed over from: its timeline is {}, one of {} was in use", newest->timeline_, seen),
+      newest->location_, "stop it, and make it a standby of the new primary");
 }
 
 Result<std::unique_ptr<Session>> Session::connect_to(const std::string& url, const SessionOptions& options) {
@@ -170,7 +172,7 @@ Result<std::unique_ptr<Session>> Session::connect_to(const std::string& url, con
 
 Result<void> Session::introduce() {
   const char* host = connection_->hostname();
-  location_ = std::string(host != nullptr ? host : "local") + ":" + connection_->port() + "/" + connection_->dbname();
+  location_ = fmt::format("{}:{}/{}", host != nullptr ? host : "local", connection_->port(), connection_->dbname());
   const auto server_patience = std::max<std::int64_t>(500, options_.statement_patience.count() - 1'000);
   const std::string limit = std::to_string(server_patience);
   auto set = execute("SET client_encoding = 'UTF8'; SET statement_timeout = " + limit +
@@ -195,7 +197,7 @@ Result<void> Session::introduce() {
   timeline_ = row[5].as<std::int64_t>();
   if (std::string_view(row[3].c_str()) != "UTF8") {
     return fail(ErrorKind::invalid, "db.encoding",
-                "the database's encoding is " + std::string(row[3].c_str()) + ", not UTF8", location_,
+                fmt::format("the database's encoding is {}, not UTF8", row[3].c_str()), location_,
                 "create it with ENCODING 'UTF8' and TEMPLATE template0");
   }
   // A commit that is acknowledged before it is durable would break every promise of the journal.
@@ -230,7 +232,7 @@ const std::string& Session::prepared(const std::string& sql) {
     for (const auto& [text, name] : statements_) connection_->unprepare(name);
     statements_.clear();
   }
-  const std::string name = "s" + std::to_string(++statements_made_);
+  const std::string name = fmt::format("s{}", ++statements_made_);
   connection_->prepare(name, sql);
   return statements_.emplace(sql, name).first->second;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "db/sqlite/system_failure.h"
@@ -22,8 +23,9 @@ std::filesystem::path mark_path(const std::filesystem::path& store) {
 Result<void> check_mark(const std::filesystem::path& store, std::optional<std::uint64_t> mark, std::uint64_t last_seq) {
   if (!mark || last_seq >= *mark) return {};
   return fail(ErrorKind::internal, "db.recordsLost",
-              "the store ends at record " + std::to_string(last_seq) + ", but record " + std::to_string(*mark) +
-                  " was acknowledged: the file was removed, emptied or replaced by an older one",
+              fmt::format("the store ends at record {}, but record {} was acknowledged: the file was removed, emptied "
+                          "or replaced by an older one",
+                          last_seq, *mark),
               store.string(),
               "restore the store; to go on with what is there, knowing that changes are lost, remove " +
                   mark_path(store).string());

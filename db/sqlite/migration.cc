@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <fmt/core.h>
+
 #include "db/sqlite/transaction.h"
 
 namespace railweave::db::sqlite {
@@ -19,23 +21,22 @@ Result<void> check_applied(Connection& connection, std::span<const Migration> mi
     if ((*statement)->integer(0) != seen || seen > version) break;
     const Migration& ours = migrations[static_cast<std::size_t>(seen - 1)];
     if ((*statement)->bytes(1) != ours.sha256) {
-      return fail(ErrorKind::precondition, "db.migrationDiffers",
-                  "the store was made by migration " + std::to_string(seen) + " (" + std::string(ours.name) +
-                      ") with other text than this program's",
-                  connection.location(), "start the release that made the store, or restore one made by this release");
+      return fail(
+          ErrorKind::precondition, "db.migrationDiffers",
+          fmt::format("the store was made by migration {} ({}) with other text than this program's", seen, ours.name),
+          connection.location(), "start the release that made the store, or restore one made by this release");
     }
   }
   if (seen != version) {
     return fail(ErrorKind::internal, "db.damaged",
-                "the header says schema version " + std::to_string(version) + ", the migrations table says otherwise",
+                fmt::format("the header says schema version {}, the migrations table says otherwise", version),
                 connection.location(), "restore the store from a backup");
   }
   return {};
 }
 
 Result<void> apply(Connection& connection, const Migration& migration, std::int64_t now_us) {
-  const std::string doing =
-      "run migration " + std::to_string(migration.version) + " (" + std::string(migration.name) + ")";
+  const std::string doing = fmt::format("run migration {} ({})", migration.version, migration.name);
   auto transaction = Transaction::begin(connection);
   if (!transaction) return std::unexpected(transaction.error());
   if (auto ran = connection.execute(std::string(migration.sql), doing); !ran) return ran;
@@ -50,8 +51,8 @@ Result<void> apply(Connection& connection, const Migration& migration, std::int6
         .bind(4, now_us);
     if (auto ran = (*entry)->run(doing); !ran) return ran;
   }
-  const std::string header = "PRAGMA application_id = " + std::to_string(kApplicationId) +
-                             "; PRAGMA user_version = " + std::to_string(migration.version);
+  const std::string header =
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, migration.version);
   if (auto ran = connection.execute(header, doing); !ran) return ran;
   return transaction->commit();
 }
@@ -73,12 +74,11 @@ Result<std::int32_t> schema_version(Connection& connection, std::span<const Migr
   const auto newest = static_cast<std::int64_t>(migrations.size());
   if (*version > newest) {
     return fail(ErrorKind::precondition, "db.newer",
-                "the store has schema version " + std::to_string(*version) + ", this program knows up to " +
-                    std::to_string(newest),
+                fmt::format("the store has schema version {}, this program knows up to {}", *version, newest),
                 connection.location(), "start the release that wrote it, or a later one");
   }
   if (*version < 1) {
-    return fail(ErrorKind::internal, "db.damaged", "the header says schema version " + std::to_string(*version),
+    return fail(ErrorKind::internal, "db.damaged", fmt::format("the header says schema version {}", *version),
                 connection.location(), "restore the store from a backup");
   }
   if (auto checked = check_applied(connection, migrations, *version); !checked) return std::unexpected(checked.error());

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "db/limits.h"
 
 namespace railweave::db::sqlite {
@@ -32,7 +34,7 @@ std::string ReadQuery::sql() const {
   std::string select(kSelect);
   std::string placeholders;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    placeholders += (i == 0 ? "?" : ", ?") + std::to_string(kFirstKind + static_cast<int>(i));
+    placeholders += fmt::format("{}{}", i == 0 ? "?" : ", ?", kFirstKind + static_cast<int>(i));
   }
   const std::string end = " ORDER BY seq LIMIT ?3";
 
@@ -48,7 +50,7 @@ std::string ReadQuery::sql() const {
   // The index by kind is in order within one kind; SQLite merges the parts of a UNION ALL lazily.
   std::string all;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    all += (i == 0 ? "" : " UNION ALL ") + select + " AND kind = ?" + std::to_string(kFirstKind + static_cast<int>(i));
+    all += fmt::format("{}{} AND kind = ?{}", i == 0 ? "" : " UNION ALL ", select, kFirstKind + static_cast<int>(i));
   }
   return all + end;
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::db::sqlite {
 
 Result<ReportTables> ReportTables::load(Connection& connection) {
@@ -56,7 +58,7 @@ std::string ReportTables::upsert_sql(const ReportRow& row) const {
     const std::string& name = row.columns[i].first;
     const std::string identifier = sql_name(name);
     names += (i == 0 ? "" : ", ") + identifier;
-    values += (i == 0 ? "?" : ", ?") + std::to_string(i + 1);
+    values += fmt::format("{}{}", i == 0 ? "?" : ", ?", i + 1);
     if (columns.find(name)->second.primary_key) {
       keys += (keys.empty() ? "" : ", ") + identifier;
     } else {
@@ -89,7 +91,7 @@ void ReportTables::bind(Statement& statement, int parameter, const Value& value)
 }
 
 Result<std::vector<ReportRow>> ReportTables::read(Connection& connection, const ReportFilter& filter) const {
-  const auto select = schema_.select(filter, [](std::size_t number, bool) { return "?" + std::to_string(number); });
+  const auto select = schema_.select(filter, [](std::size_t number, bool) { return fmt::format("?{}", number); });
   if (!select) return std::unexpected(select.error());
   auto statement = connection.prepared(select->sql);
   if (!statement) return std::unexpected(statement.error());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "db/limits.h"
 #include "db/sqlite/read_query.h"
 
@@ -36,7 +38,7 @@ Result<void> insert_record(Connection& connection, const Record& record, const P
   (*statement)->bind_text(4, record.actor).bind_text(5, record.kind).bind(6, std::int64_t{record.version});
   (*statement)->bind_text(7, record.subject_kind).bind_text(8, record.subject_id);
   (*statement)->bind(9, std::int64_t{crc32}).bind_unsigned(10, payload.raw_bytes());
-  return bind_payload(**statement, 11, payload).run("write record " + std::to_string(record.seq));
+  return bind_payload(**statement, 11, payload).run(fmt::format("write record {}", record.seq));
 }
 
 Result<FetchedRecords> fetch_records(Connection& connection, const ReadFilter& filter) {
@@ -76,7 +78,7 @@ Result<FetchedRecords> fetch_records(Connection& connection, const ReadFilter& f
 
 Result<void> insert_snapshot(Connection& connection, const Snapshot& snapshot, const PackedText& payload,
                              std::uint32_t crc32) {
-  const std::string doing = "write snapshot " + std::to_string(snapshot.seq);
+  const std::string doing = fmt::format("write snapshot {}", snapshot.seq);
   {
     auto statement = connection.prepared(
         "INSERT OR REPLACE INTO snapshots (seq, term, time_us, version, crc32, payload_bytes, payload)"
@@ -164,7 +166,7 @@ Result<std::optional<StoredSnapshot>> fetch_snapshot(Connection& connection, std
       "SELECT seq, term, time_us, version, crc32, payload_bytes, payload FROM snapshots WHERE seq = ?1");
   if (!statement) return std::unexpected(statement.error());
   Statement& row = (*statement)->bind_unsigned(1, seq);
-  const auto found = row.step("read snapshot " + std::to_string(seq));
+  const auto found = row.step(fmt::format("read snapshot {}", seq));
   if (!found) return std::unexpected(found.error());
   if (!*found) return std::nullopt;
   StoredSnapshot stored;

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sqlite3.h>
 
 namespace railweave::db::sqlite {
@@ -64,8 +65,7 @@ Error sqlite_error(sqlite3* connection, int code, std::string_view doing, std::s
   const int primary = is_full(code, system_error) ? SQLITE_FULL : code & 0xFF;
   const Meaning found = meaning(primary);
   const bool latest = connection != nullptr && sqlite3_extended_errcode(connection) == code;
-  std::string message =
-      "cannot " + std::string(doing) + ": " + found.message + " (SQLite " + std::to_string(code) + ": ";
+  std::string message = fmt::format("cannot {}: {} (SQLite {}: ", doing, found.message, code);
   message += latest ? sqlite3_errmsg(connection) : sqlite3_errstr(code);
   if (system_error != 0 && (primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL)) {
     message += "; system: " + std::generic_category().message(system_error);

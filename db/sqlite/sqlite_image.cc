@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "db/sqlite/connection.h"
 #include "db/sqlite/migration.h"
 #include "db/sqlite/report_tables.h"
@@ -115,8 +117,8 @@ Result<std::unique_ptr<StoreImage>> open_sqlite_image(const std::filesystem::pat
   if (!version) return std::unexpected(version.error());
   if (static_cast<std::size_t>(*version) < sqlite::embedded_migrations().size()) {
     return fail(ErrorKind::precondition, "db.older",
-                "the store has schema version " + std::to_string(*version) + ", older than this program's",
-                path.string(), "start the service once, which brings it up to date");
+                fmt::format("the store has schema version {}, older than this program's", *version), path.string(),
+                "start the service once, which brings it up to date");
   }
   if (auto begun = reader->execute("BEGIN", "read the store as of one moment"); !begun)
     return std::unexpected(begun.error());

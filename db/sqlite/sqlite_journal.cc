@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "db/checksum.h"
 #include "db/compression.h"
 #include "db/journal_rules.h"
@@ -178,7 +180,7 @@ Result<void> SqliteJournal::try_writing() {
   const auto version = writer_.integer("PRAGMA user_version");
   if (!version) return std::unexpected(version.error());
   return in_transaction(
-      [&] { return writer_.execute("PRAGMA user_version = " + std::to_string(*version), "try to write"); });
+      [&] { return writer_.execute(fmt::format("PRAGMA user_version = {}", *version), "try to write"); });
 }
 
 Result<std::uint64_t> SqliteJournal::last_seq() {
@@ -222,19 +224,19 @@ Result<void> SqliteJournal::save_snapshot(const Snapshot& snapshot) {
   if (auto checked = check_snapshot(snapshot); !checked) return checked;
   const PackedText payload(snapshot.payload);
   const std::uint32_t crc32 = checksum(snapshot);
-  const std::string location = "snapshot " + std::to_string(snapshot.seq);
+  const std::string location = fmt::format("snapshot {}", snapshot.seq);
 
   const std::lock_guard guard(write_mutex_);
   if (snapshot.seq > last_seq_) {
     return fail(ErrorKind::conflict, "db.snapshotAhead",
-                "the journal ends at " + std::to_string(last_seq_) + ", before the snapshot", location,
+                fmt::format("the journal ends at {}, before the snapshot", last_seq_), location,
                 "append the records first");
   }
   const auto kept = sqlite::fetch_snapshot_seqs(writer_);
   if (!kept) return std::unexpected(kept.error());
   if (!kept->empty() && snapshot.seq < kept->front()) {
     return fail(ErrorKind::conflict, "db.snapshotBehind",
-                "a newer snapshot, " + std::to_string(kept->front()) + ", is stored already", location);
+                fmt::format("a newer snapshot, {}, is stored already", kept->front()), location);
   }
   std::uint64_t floor = floor_seq_.load();
   auto saved = in_transaction([&]() -> Result<void> {
@@ -317,7 +319,7 @@ Result<Connection> open_writer(const std::filesystem::path& path, const SqliteOp
     const auto page_bytes = writer->integer("PRAGMA page_size");
     if (!page_bytes) return std::unexpected(page_bytes.error());
     const std::uint64_t pages = std::max<std::uint64_t>(1, options.max_bytes / static_cast<std::uint64_t>(*page_bytes));
-    auto set = writer->execute("PRAGMA max_page_count = " + std::to_string(pages), "limit the store's size");
+    auto set = writer->execute(fmt::format("PRAGMA max_page_count = {}", pages), "limit the store's size");
     if (!set) return std::unexpected(set.error());
   }
   auto migrated = sqlite::migrate(*writer, sqlite::embedded_migrations(), *version, now_us());

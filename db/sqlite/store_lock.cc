@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ Result<StoreLock> StoreLock::acquire(const std::filesystem::path& store) {
                 store.string(), "stop the service that has it, or name another store");
   }
   // Only for the message above: the lock holds without it, on a full disk too.
-  const std::string id = std::to_string(::getpid()) + "\n";
+  const std::string id = fmt::format("{}\n", ::getpid());
   if (::ftruncate(file, 0) == 0) [[maybe_unused]]
     const ssize_t written = ::pwrite(file, id.data(), id.size(), 0);
   return lock;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 namespace railweave::db::sqlite {
@@ -56,7 +57,7 @@ Result<void> StorePlace::check(bool after_commit) const {
       return lost(known->path, "was replaced by another");
     }
     if (known == &store_ && now->bytes < kLeastStoreBytes) {
-      return lost(known->path, "was cut to " + std::to_string(now->bytes) + " bytes");
+      return lost(known->path, fmt::format("was cut to {} bytes", now->bytes));
     }
   }
   if (after_commit && !has_wal_header(wal_.path)) return lost(wal_.path, "was emptied");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 
 namespace {
@@ -13,13 +15,11 @@ constexpr unsigned kDropVl = 15;
 std::string arbitration_fault(const std::vector<VlWeight>& entries, std::size_t capacity, unsigned data_vls,
                               const char* name) {
   if (entries.size() > capacity) {
-    return std::to_string(entries.size()) + " " + name + " arbitration entries, the port has " +
-           std::to_string(capacity);
+    return fmt::format("{} {} arbitration entries, the port has {}", entries.size(), name, capacity);
   }
   for (const VlWeight entry : entries) {
     if (entry.vl >= data_vls) {
-      return std::string(name) + " arbitration names VL " + std::to_string(entry.vl) + ", the port has " +
-             std::to_string(data_vls);
+      return fmt::format("{} arbitration names VL {}, the port has {}", name, entry.vl, data_vls);
     }
   }
   return {};
@@ -40,7 +40,7 @@ std::string pkey_fault(const PortTables& tables, const PortTableLimits& limits) 
   if (!tables.pkeys) return {};
   const auto& pkeys = *tables.pkeys;
   if (pkeys.size() > limits.pkeys) {
-    return std::to_string(pkeys.size()) + " PKeys, the port holds " + std::to_string(limits.pkeys);
+    return fmt::format("{} PKeys, the port holds {}", pkeys.size(), limits.pkeys);
   }
   if (!tables.may_remove_default_pkey) {
     if (pkeys.empty() || (pkeys[0] & kBase) != kBase) return "the default PKey would go from index 0";
@@ -52,7 +52,7 @@ std::string pkey_fault(const PortTables& tables, const PortTableLimits& limits) 
   for (const std::uint16_t pkey : pkeys) {
     if (pkey == 0) continue;
     if ((pkey & kBase) == 0) return "PKey 0x8000 is no partition";
-    if (!seen.insert(pkey).second) return "PKey " + std::to_string(pkey) + " is there twice";
+    if (!seen.insert(pkey).second) return fmt::format("PKey {} is there twice", pkey);
   }
   return {};
 }
@@ -61,7 +61,7 @@ std::string lane_fault(const PortTables& tables, const PortTableLimits& limits) 
   if ((tables.sl_to_vl || tables.arbitration) && limits.data_vls <= 1) return "the port has one data VL";
   for (const std::uint8_t vl : lanes_named(tables)) {
     if (vl >= limits.data_vls && vl != kDropVl) {
-      return "SL to VL names VL " + std::to_string(vl) + ", the port has " + std::to_string(limits.data_vls);
+      return fmt::format("SL to VL names VL {}, the port has {}", vl, limits.data_vls);
     }
   }
   if (!tables.arbitration) return {};
@@ -80,7 +80,7 @@ std::string lane_fault(const PortTables& tables, const PortTableLimits& limits) 
   for (unsigned vl = 0; vl < limits.data_vls; ++vl) any = any || served(vl);
   if (!any) return "arbitration without any weight sends nothing";
   for (const std::uint8_t vl : lanes_named(tables)) {
-    if (vl != kDropVl && !served(vl)) return "VL " + std::to_string(vl) + " is used and has no weight in arbitration";
+    if (vl != kDropVl && !served(vl)) return fmt::format("VL {} is used and has no weight in arbitration", vl);
   }
   return {};
 }

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/infiniband/ibnetdiscover.h"
 #include "fabric/formats/infiniband/ibsim.h"
 #include "fabric/formats/infiniband/other_forms.h"
@@ -35,8 +37,8 @@ Result<void> read_into(std::string_view text, Format format, const ReadOptions& 
       break;
   }
   return fail(ErrorKind::invalid, "input.notAFabric",
-              "a file of format " + std::string(to_string(format)) + " describes machines, not a fabric",
-              options.source, "give it together with a fabric");
+              fmt::format("a file of format {} describes machines, not a fabric", to_string(format)), options.source,
+              "give it together with a fabric");
 }
 
 Result<Topology> read_fabric(std::string_view text, Format format, const ReadOptions& options) {

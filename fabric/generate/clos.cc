@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/generate/limits.h"
 
@@ -26,9 +28,8 @@ Result<void> plan_pods(const ClosSpec& spec, std::uint32_t together, ClosPlan& p
     plan.leaves_per_pod = std::max(together, wanted / together * together);
   }
   if (plan.leaves_per_pod % together != 0) {
-    return impossible("pods of " + std::to_string(plan.leaves_per_pod) + " leaves divide a rail unit of " +
-                          std::to_string(together) + " leaves",
-                      "make leaves-per-pod a multiple of " + std::to_string(together));
+    return impossible(fmt::format("pods of {} leaves divide a rail unit of {} leaves", plan.leaves_per_pod, together),
+                      fmt::format("make leaves-per-pod a multiple of {}", together));
   }
   plan.pods = (plan.leaves + plan.leaves_per_pod - 1) / plan.leaves_per_pod;
   return {};
@@ -44,22 +45,20 @@ Result<void> plan_spines(const ClosSpec& spec, ClosPlan& plan) {
   if (plan.spines_per_pod == 0) plan.spines_per_pod = min_switches_above(plan.leaves_per_pod, plan.leaf.up, most_down);
   if (plan.spines_per_pod == 0) {
     return impossible(
-        std::to_string(plan.leaves_per_pod) + " leaves do not fit under spines of " + std::to_string(most_down) +
-            " down ports",
+        fmt::format("{} leaves do not fit under spines of {} down ports", plan.leaves_per_pod, most_down),
         three ? "use fewer leaves per pod or a larger radix" : "use 3 tiers, a larger radix or more planes");
   }
   if (plan.leaf.up % plan.spines_per_pod != 0) {
-    return impossible(std::to_string(plan.leaf.up) + " uplinks do not spread evenly over " +
-                          std::to_string(plan.spines_per_pod) + " spines",
+    return impossible(fmt::format("{} uplinks do not spread evenly over {} spines", plan.leaf.up, plan.spines_per_pod),
                       "spines must divide the uplinks of a leaf");
   }
   plan.links_per_spine = plan.leaf.up / plan.spines_per_pod;
   const std::uint64_t down_used = std::uint64_t{plan.leaves_per_pod} * plan.links_per_spine;
   if (down_used > most_down) {
-    return impossible("a spine needs " + std::to_string(down_used) + " ports for " +
-                          std::to_string(plan.leaves_per_pod) + " leaves and has " + std::to_string(most_down),
-                      three ? "use more spines, fewer leaves per pod or a larger radix"
-                            : "use more spines, 3 tiers, a larger radix or more planes");
+    return impossible(
+        fmt::format("a spine needs {} ports for {} leaves and has {}", down_used, plan.leaves_per_pod, most_down),
+        three ? "use more spines, fewer leaves per pod or a larger radix"
+              : "use more spines, 3 tiers, a larger radix or more planes");
   }
   return {};
 }
@@ -70,9 +69,8 @@ Result<void> plan_cores(const ClosSpec& spec, ClosPlan& plan) {
       spec.spine_uplinks > 0 ? spec.spine_uplinks : std::min(down_used, spec.radix - down_used);
   if (spec.cores > 0) {
     if (spec.cores % plan.spines_per_pod != 0 || uplinks % (spec.cores / plan.spines_per_pod) != 0) {
-      return impossible(std::to_string(spec.cores) + " cores do not spread evenly over " +
-                            std::to_string(plan.spines_per_pod) + " spines of a pod with " + std::to_string(uplinks) +
-                            " uplinks each",
+      return impossible(fmt::format("{} cores do not spread evenly over {} spines of a pod with {} uplinks each",
+                                    spec.cores, plan.spines_per_pod, uplinks),
                         "cores must be the spines of a pod times a divisor of their uplinks");
     }
     plan.cores_per_group = spec.cores / plan.spines_per_pod;
@@ -80,9 +78,8 @@ Result<void> plan_cores(const ClosSpec& spec, ClosPlan& plan) {
     plan.cores_per_group = min_switches_above(plan.pods, uplinks, spec.radix);
   }
   if (plan.cores_per_group == 0 || std::uint64_t{plan.pods} * (uplinks / plan.cores_per_group) > spec.radix) {
-    return impossible(
-        std::to_string(plan.pods) + " pods do not fit under cores of " + std::to_string(spec.radix) + " ports",
-        "use more cores, larger pods, a larger radix or more planes");
+    return impossible(fmt::format("{} pods do not fit under cores of {} ports", plan.pods, spec.radix),
+                      "use more cores, larger pods, a larger radix or more planes");
   }
   plan.links_per_core = uplinks / plan.cores_per_group;
   return {};
@@ -107,9 +104,9 @@ Result<LeafPorts> leaf_ports(const ClosSpec& spec) {
     ports.up = static_cast<std::uint32_t>(std::min<std::uint64_t>(spec.radix - ports.down, wanted));
   }
   if (ports.down == 0 || ports.up == 0 || ports.down + ports.up > spec.radix) {
-    return impossible("a leaf with " + std::to_string(spec.radix) + " ports cannot have " + std::to_string(ports.down) +
-                          " down ports and " + std::to_string(ports.up) + " uplinks",
-                      "check radix, oversubscription, down-ports and uplinks");
+    return impossible(
+        fmt::format("a leaf with {} ports cannot have {} down ports and {} uplinks", spec.radix, ports.down, ports.up),
+        "check radix, oversubscription, down-ports and uplinks");
   }
   return ports;
 }
@@ -117,11 +114,11 @@ Result<LeafPorts> leaf_ports(const ClosSpec& spec) {
 Result<ClosPlan> plan_clos(const ClosSpec& spec, std::uint64_t leaves, std::uint32_t leaves_together) {
   static constexpr std::uint64_t kMaxLeaves = TopologyBuilder::kMaxSwitches;
   if (spec.tiers < 1 || spec.tiers > 3 || spec.radix < 2 || spec.radix > TopologyBuilder::kMaxPortsPerDevice) {
-    return impossible(std::to_string(spec.tiers) + " tiers of switches with " + std::to_string(spec.radix) + " ports",
+    return impossible(fmt::format("{} tiers of switches with {} ports", spec.tiers, spec.radix),
                       "1 to 3 tiers and 2 to 1024 ports are possible");
   }
   if (leaves == 0 || leaves > kMaxLeaves) {
-    return impossible(std::to_string(leaves) + " leaves", "1 to " + std::to_string(kMaxLeaves) + " are possible");
+    return impossible(fmt::format("{} leaves", leaves), fmt::format("1 to {} are possible", kMaxLeaves));
   }
   const auto ports = leaf_ports(spec);
   if (!ports) return std::unexpected(ports.error());
@@ -133,14 +130,13 @@ Result<ClosPlan> plan_clos(const ClosSpec& spec, std::uint64_t leaves, std::uint
   plan.leaves_per_pod = plan.leaves;
   if (spec.tiers == 1) {
     if (leaves == 1) return plan;
-    return impossible("one tier has no links between switches, but " + std::to_string(leaves) + " leaves are needed",
+    return impossible(fmt::format("one tier has no links between switches, but {} leaves are needed", leaves),
                       "use 2 tiers, a larger radix or fewer hosts");
   }
   if (spec.tiers == 3) {
     if (spec.spine_uplinks >= spec.radix) {
-      return impossible(
-          "a spine has " + std::to_string(spec.spine_uplinks) + " uplinks of " + std::to_string(spec.radix) + " ports",
-          "use fewer spine-uplinks");
+      return impossible(fmt::format("a spine has {} uplinks of {} ports", spec.spine_uplinks, spec.radix),
+                        "use fewer spine-uplinks");
     }
     if (auto done = plan_pods(spec, leaves_together, plan); !done) return std::unexpected(done.error());
   }

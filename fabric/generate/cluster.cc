@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/generate/limits.h"
 
@@ -26,12 +28,11 @@ std::uint32_t HostsSpec::rack_size() const {
 Result<void> check_cluster(const ClusterSpec& spec) {
   const HostsSpec& hosts = spec.hosts;
   if (hosts.hosts == 0 || hosts.hosts > kMaxGeneratedHosts) {
-    return impossible("the cluster has " + std::to_string(hosts.hosts) + " hosts",
-                      "1 to " + std::to_string(kMaxGeneratedHosts) + " are possible");
+    return impossible(fmt::format("the cluster has {} hosts", hosts.hosts),
+                      fmt::format("1 to {} are possible", kMaxGeneratedHosts));
   }
   if (hosts.gpus_per_host > TopologyBuilder::kMaxGpusPerHost || hosts.nics_per_host == 0 || hosts.nics_per_host > 64) {
-    return impossible("a host has " + std::to_string(hosts.gpus_per_host) + " GPUs and " +
-                          std::to_string(hosts.nics_per_host) + " adapters",
+    return impossible(fmt::format("a host has {} GPUs and {} adapters", hosts.gpus_per_host, hosts.nics_per_host),
                       "up to 64 GPUs and 1 to 64 adapters are possible");
   }
   if (hosts.nvlink_domain > 1 && hosts.gpus_per_host == 0) {
@@ -40,30 +41,29 @@ Result<void> check_cluster(const ClusterSpec& spec) {
   const bool within = hosts.nvlink_domain <= hosts.gpus_per_host;
   if (hosts.nvlink_domain > 1 &&
       (within ? hosts.gpus_per_host % hosts.nvlink_domain : hosts.nvlink_domain % hosts.gpus_per_host) != 0) {
-    return impossible("NVLink domains of " + std::to_string(hosts.nvlink_domain) + " GPUs do not fit hosts of " +
-                          std::to_string(hosts.gpus_per_host),
-                      "one must be a multiple of the other");
+    return impossible(
+        fmt::format("NVLink domains of {} GPUs do not fit hosts of {}", hosts.nvlink_domain, hosts.gpus_per_host),
+        "one must be a multiple of the other");
   }
   const std::uint32_t domain_hosts = hosts.hosts_per_domain();
   if (hosts.hosts % domain_hosts != 0) {
-    return impossible(std::to_string(hosts.hosts) + " hosts are not a multiple of NVLink domains of " +
-                          std::to_string(domain_hosts) + " hosts",
-                      "use " + std::to_string((hosts.hosts / domain_hosts + 1) * domain_hosts) + " hosts");
+    return impossible(
+        fmt::format("{} hosts are not a multiple of NVLink domains of {} hosts", hosts.hosts, domain_hosts),
+        fmt::format("use {} hosts", (hosts.hosts / domain_hosts + 1) * domain_hosts));
   }
   const std::uint32_t rack = hosts.rack_size();
   if (rack > 0 && domain_hosts > 1 && domain_hosts % rack != 0 && rack % domain_hosts != 0) {
-    return impossible("racks of " + std::to_string(rack) + " hosts divide NVLink domains of " +
-                          std::to_string(domain_hosts) + " hosts",
+    return impossible(fmt::format("racks of {} hosts divide NVLink domains of {} hosts", rack, domain_hosts),
                       "one must be a multiple of the other");
   }
   if (spec.planes == 0 || hosts.nics_per_host % spec.planes != 0) {
-    return impossible(std::to_string(hosts.nics_per_host) + " adapters per host do not spread evenly over " +
-                          std::to_string(spec.planes) + " planes",
-                      "planes must divide the adapters per host");
+    return impossible(
+        fmt::format("{} adapters per host do not spread evenly over {} planes", hosts.nics_per_host, spec.planes),
+        "planes must divide the adapters per host");
   }
   if (spec.storage_servers > kMaxGeneratedHosts) {
-    return impossible(std::to_string(spec.storage_servers) + " storage servers",
-                      "up to " + std::to_string(kMaxGeneratedHosts) + " are possible");
+    return impossible(fmt::format("{} storage servers", spec.storage_servers),
+                      fmt::format("up to {} are possible", kMaxGeneratedHosts));
   }
   return {};
 }
@@ -75,9 +75,9 @@ Result<HostBlock> add_hosts(const HostsSpec& spec, TopologyBuilder& builder) {
   const std::uint32_t rack_hosts = spec.rack_size();
   const RateMbps rate = spec.nvlink_rate != RateMbps() ? spec.nvlink_rate : from_gbps(domain_hosts > 1 ? 7200 : 3600);
   const bool nvlink = spec.nvlink_domain > 1;
-  const std::string domain_stem = spec.prefix + "nvl" + std::to_string(spec.nvlink_domain) + "-";
+  const std::string domain_stem = fmt::format("{}nvl{}-", spec.prefix, spec.nvlink_domain);
   std::vector<std::string> devices;
-  for (std::uint32_t n = 0; n < spec.nics_per_host; ++n) devices.push_back("mlx5_" + std::to_string(n));
+  for (std::uint32_t n = 0; n < spec.nics_per_host; ++n) devices.push_back(fmt::format("mlx5_{}", n));
 
   for (std::uint32_t h = 0; h < spec.hosts; ++h) {
     const std::string name = numbered(spec.prefix + "node-", h, spec.hosts);
@@ -113,7 +113,7 @@ Result<HostBlock> add_hosts(const HostsSpec& spec, TopologyBuilder& builder) {
       } else {
         const std::uint32_t part = g / spec.nvlink_domain;
         const bool whole = spec.nvlink_domain == spec.gpus_per_host;
-        const std::string domain = "nvl-" + name + (whole ? "" : "-" + std::to_string(part));
+        const std::string domain = "nvl-" + name + (whole ? "" : fmt::format("-{}", part));
         builder.set_nvlink_domain(gpu, builder.nvlink_domain(domain, "", rate));
       }
     }
@@ -131,7 +131,7 @@ PlaneAdapters plane_adapters(const HostBlock& block, std::uint32_t plane, std::u
 std::string numbered(std::string_view stem, std::size_t index, std::size_t count) {
   const std::string number = std::to_string(index + 1);
   const std::size_t width = std::to_string(count).size();
-  return std::string(stem) + std::string(width > number.size() ? width - number.size() : 0, '0') + number;
+  return fmt::format("{}{}{}", stem, std::string(width > number.size() ? width - number.size() : 0, '0'), number);
 }
 
 // 0x02 as the first byte is the "locally administered" bit of an EUI-64; 0x5257 is "RW".

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/generate/global_links.h"
 #include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
@@ -16,8 +18,8 @@ Result<std::uint32_t> choose_radix(std::uint32_t given, std::uint64_t needed) {
   if ((given == 0 || given >= needed) && needed <= TopologyBuilder::kMaxPortsPerDevice) {
     return given == 0 ? static_cast<std::uint32_t>(needed) : given;
   }
-  return impossible("a switch needs " + std::to_string(needed) + " ports and has " +
-                        std::to_string(given == 0 ? TopologyBuilder::kMaxPortsPerDevice : given),
+  return impossible(fmt::format("a switch needs {} ports and has {}", needed,
+                                given == 0 ? TopologyBuilder::kMaxPortsPerDevice : given),
                     "use smaller groups, fewer hosts per switch, fewer global links or more planes");
 }
 

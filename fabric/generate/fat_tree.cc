@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
@@ -32,8 +34,7 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   HostsSpec& hosts = spec.cluster.hosts;
   const std::uint64_t whole_tree = spec.arity > 0 ? apply_arity(spec.arity, spec.clos) : 0;
   if (spec.arity > 0 && whole_tree == 0) {
-    return impossible("a " + std::to_string(spec.arity) + "-ary tree of " + std::to_string(spec.clos.tiers) +
-                          " tiers is not supported",
+    return impossible(fmt::format("a {}-ary tree of {} tiers is not supported", spec.arity, spec.clos.tiers),
                       "arity 1 to 512 and 1 to 3 tiers are possible");
   }
   const auto ports = leaf_ports(spec.clos);
@@ -42,8 +43,8 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   const std::uint32_t fit = ports->down / std::max(1U, per_host);
   const std::uint32_t per_leaf = spec.hosts_per_leaf > 0 ? spec.hosts_per_leaf : fit;
   if (per_leaf == 0 || per_leaf > fit) {
-    return impossible(std::to_string(std::max(1U, per_leaf)) + " hosts of " + std::to_string(per_host) +
-                          " adapters do not fit the " + std::to_string(ports->down) + " down ports of a leaf",
+    return impossible(fmt::format("{} hosts of {} adapters do not fit the {} down ports of a leaf",
+                                  std::max(1U, per_leaf), per_host, ports->down),
                       "use fewer adapters or hosts per leaf, a larger radix or more planes");
   }
   if (hosts.hosts == 0 && whole_tree > 0) {
@@ -52,9 +53,8 @@ Result<void> generate_fat_tree(FatTreeSpec spec, TopologyBuilder& builder) {
   if (auto ok = check_cluster(spec.cluster); !ok) return ok;
   const std::uint64_t leaves = whole_tree > 0 ? whole_tree : (hosts.hosts + per_leaf - 1) / per_leaf;
   if (leaves * per_leaf < hosts.hosts) {
-    return impossible(
-        std::to_string(hosts.hosts) + " hosts do not fit in a tree of " + std::to_string(leaves * per_leaf),
-        "use a larger arity or more tiers");
+    return impossible(fmt::format("{} hosts do not fit in a tree of {}", hosts.hosts, leaves * per_leaf),
+                      "use a larger arity or more tiers");
   }
   const auto plan = plan_clos(spec.clos, leaves);
   if (!plan) return std::unexpected(plan.error());

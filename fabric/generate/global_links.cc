@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 
 namespace railweave::fabric {
@@ -14,15 +16,13 @@ Result<std::uint32_t> plan_groups(std::uint32_t given, const GlobalPorts& ports,
   if (groups == 0) groups = hosts.hosts == 0 ? max_groups : (hosts.hosts + hosts_per_group - 1) / hosts_per_group;
   if (groups > max_groups) {
     return fail(ErrorKind::impossible, "generate.impossible",
-                std::to_string(groups) + " groups are not possible: a group has only " +
-                    std::to_string(max_groups - 1) + " links to others",
-                {},
-                "use larger groups, more global links per switch or at most " + std::to_string(max_groups) + " groups");
+                fmt::format("{} groups are not possible: a group has only {} links to others", groups, max_groups - 1),
+                {}, fmt::format("use larger groups, more global links per switch or at most {} groups", max_groups));
   }
   const std::uint64_t capacity = groups * hosts_per_group;
   if (hosts.hosts > capacity) {
     return fail(ErrorKind::impossible, "generate.impossible",
-                std::to_string(hosts.hosts) + " hosts do not fit in a dragonfly of " + std::to_string(capacity), {},
+                fmt::format("{} hosts do not fit in a dragonfly of {}", hosts.hosts, capacity), {},
                 "use more groups, or more hosts per switch");
   }
   if (hosts.hosts == 0) hosts.hosts = static_cast<std::uint32_t>(std::min<std::uint64_t>(capacity, UINT32_MAX));

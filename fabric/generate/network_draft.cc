@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 
 namespace railweave::fabric {
@@ -12,19 +14,18 @@ Result<void> check_size(const NetworkSize& size, const ClusterSpec& cluster) {
   if (cluster.host_link.kind == LinkKind::infiniband && lids > kUnicastLids) {
     const bool can_spread = cluster.planes < cluster.hosts.nics_per_host;
     return fail(ErrorKind::impossible, "generate.tooManyLids",
-                std::to_string(size.adapter_ports) + " adapter ports and " + std::to_string(size.switches) +
-                    " switches need " + std::to_string(lids) + " LIDs, but a subnet has " +
-                    std::to_string(kUnicastLids),
+                fmt::format("{} adapter ports and {} switches need {} LIDs, but a subnet has {}", size.adapter_ports,
+                            size.switches, lids, kUnicastLids),
                 {},
-                can_spread ? "spread the adapters over more planes, each its own subnet: planes up to " +
-                                 std::to_string(cluster.hosts.nics_per_host)
+                can_spread ? fmt::format("spread the adapters over more planes, each its own subnet: planes up to {}",
+                                         cluster.hosts.nics_per_host)
                            : "use fewer hosts, or Ethernet");
   }
   const std::uint64_t ports = size.switches * size.ports_per_switch + size.adapter_ports;
   if (ports > kMaxGeneratedPorts / cluster.planes) {
     return fail(ErrorKind::tooLarge, "generate.tooLarge",
-                "the fabric has " + std::to_string(ports * cluster.planes) + " ports, more than the " +
-                    std::to_string(kMaxGeneratedPorts) + " that can be generated",
+                fmt::format("the fabric has {} ports, more than the {} that can be generated", ports * cluster.planes,
+                            kMaxGeneratedPorts),
                 {}, "use fewer hosts, switches or planes");
   }
   return {};

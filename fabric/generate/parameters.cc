@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
@@ -77,7 +79,7 @@ std::uint32_t ParameterReader::number(std::string_view name, std::string_view me
   if (!text) return fallback;
   const auto value = whole_number<std::uint32_t>(*text);
   if (value && *value >= min && *value <= max) return *value;
-  refuse(name, *text, "a number from " + std::to_string(min) + " to " + std::to_string(max));
+  refuse(name, *text, fmt::format("a number from {} to {}", min, max));
   return fallback;
 }
 
@@ -87,7 +89,7 @@ std::optional<std::uint32_t> ParameterReader::number_or_auto(std::string_view na
   if (!text || *text == "auto") return std::nullopt;
   const auto value = whole_number<std::uint32_t>(*text);
   if (value && *value >= min && *value <= max) return value;
-  refuse(name, *text, "'auto' or a number from " + std::to_string(min) + " to " + std::to_string(max));
+  refuse(name, *text, fmt::format("'auto' or a number from {} to {}", min, max));
   return std::nullopt;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
@@ -28,9 +30,9 @@ Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& bu
   if (!ports) return std::unexpected(ports.error());
   const std::uint32_t unit = spec.hosts_per_unit > 0 ? spec.hosts_per_unit : choose_unit(hosts, ports->down);
   if (unit > ports->down) {
-    return impossible("rail units of " + std::to_string(unit) + " hosts do not fit on the " +
-                          std::to_string(ports->down) + " down ports of a leaf",
-                      "use fewer hosts per unit or a larger radix");
+    return impossible(
+        fmt::format("rail units of {} hosts do not fit on the {} down ports of a leaf", unit, ports->down),
+        "use fewer hosts per unit or a larger radix");
   }
   const std::uint32_t units = (hosts.hosts + unit - 1) / unit;
   const std::uint32_t rails = hosts.nics_per_host / spec.cluster.planes;  // of one plane
@@ -49,12 +51,12 @@ Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& bu
     for (std::uint32_t u = 0; u < units; ++u) {
       for (std::uint32_t r = 0; r < rails; ++r) {
         const std::uint32_t rail = adapters.first + r;
-        leaves.push_back(network.add_switch(numbered("leaf-u", u, units) + "-r" + std::to_string(rail), plan->radix,
+        leaves.push_back(network.add_switch(fmt::format("{}-r{}", numbered("leaf-u", u, units), rail), plan->radix,
                                             pod_name(*plan, u * rails + r)));
       }
     }
     for (std::uint32_t r = 0; r < rails; ++r) {
-      const RailId rail = builder.rail(hosts.prefix + "rail-" + std::to_string(adapters.first + r));
+      const RailId rail = builder.rail(fmt::format("{}rail-{}", hosts.prefix, adapters.first + r));
       for (std::uint32_t host = 0; host < hosts.hosts; ++host) {
         network.attach(leaves[host / unit * rails + r], host % unit + 1, adapters.at(host, r), rail);
       }
@@ -67,10 +69,8 @@ Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& bu
 Result<void> generate_rail_only(RailOnlySpec spec, TopologyBuilder& builder) {
   HostsSpec& hosts = spec.cluster.hosts;
   if (hosts.hosts > spec.radix) {
-    return impossible(
-        std::to_string(hosts.hosts) + " hosts do not fit on one leaf per rail with " + std::to_string(spec.radix) +
-            " ports",
-        "use at most " + std::to_string(spec.radix) + " hosts, or rail-optimized with one plane per rail");
+    return impossible(fmt::format("{} hosts do not fit on one leaf per rail with {} ports", hosts.hosts, spec.radix),
+                      fmt::format("use at most {} hosts, or rail-optimized with one plane per rail", spec.radix));
   }
   spec.cluster.planes = hosts.nics_per_host;
   RailOptimizedSpec rails{.cluster = spec.cluster, .clos = {}, .hosts_per_unit = hosts.hosts};

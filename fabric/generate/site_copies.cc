@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -58,8 +60,8 @@ Result<void> generate_sites(
   }
   for (std::uint32_t a = 1; a <= spec.sites; ++a) {
     for (std::uint32_t b = a + 1; b <= spec.sites; ++b) {
-      spec.link.a = builder.site("site-" + std::to_string(a));
-      spec.link.b = builder.site("site-" + std::to_string(b));
+      spec.link.a = builder.site(fmt::format("site-{}", a));
+      spec.link.b = builder.site(fmt::format("site-{}", b));
       builder.join_sites(spec.link);
     }
   }

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/generate/clos.h"
 
 namespace railweave::fabric {
@@ -38,7 +40,7 @@ Result<void> add_storage(const ClusterSpec& cluster, const HostBlock& block, Top
                                         .description = description,
                                         .ports = 1}));
   };
-  const std::string device = "mlx5_" + std::to_string(block.nics_per_host);
+  const std::string device = fmt::format("mlx5_{}", block.nics_per_host);
   for (std::size_t h = 0; h < block.hosts.size(); ++h) {
     add_adapter(block.hosts[h], numbered(prefix + "node-", h, block.hosts.size()), device);
   }

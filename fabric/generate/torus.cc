@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/generate/limits.h"
 #include "fabric/generate/storage.h"
 
@@ -14,16 +16,15 @@ Result<void> generate_torus(TorusSpec spec, TopologyBuilder& builder) {
   const std::array<std::uint32_t, 3> size{spec.x, spec.y, spec.z};
   const bool bad_size = std::ranges::any_of(size, [](auto n) { return n == 0 || n > kMaxPerDimension; });
   if (bad_size || spec.hosts_per_switch == 0 || spec.cluster.planes == 0) {
-    return impossible("a torus of " + std::to_string(spec.x) + " x " + std::to_string(spec.y) + " x " +
-                          std::to_string(spec.z) + " switches with " + std::to_string(spec.hosts_per_switch) +
-                          " hosts each",
+    return impossible(fmt::format("a torus of {} x {} x {} switches with {} hosts each", spec.x, spec.y, spec.z,
+                                  spec.hosts_per_switch),
                       "dimensions of 1 to 1024 and at least one host per switch are possible");
   }
   HostsSpec& hosts = spec.cluster.hosts;
   const std::uint64_t count = std::uint64_t{spec.x} * spec.y * spec.z;
   const std::uint64_t capacity = count * spec.hosts_per_switch;
   if (hosts.hosts > capacity) {
-    return impossible(std::to_string(hosts.hosts) + " hosts do not fit in a torus of " + std::to_string(capacity),
+    return impossible(fmt::format("{} hosts do not fit in a torus of {}", hosts.hosts, capacity),
                       "use larger dimensions or more hosts per switch");
   }
   if (hosts.hosts == 0) hosts.hosts = static_cast<std::uint32_t>(std::min<std::uint64_t>(capacity, UINT32_MAX));
@@ -32,8 +33,8 @@ Result<void> generate_torus(TorusSpec spec, TopologyBuilder& builder) {
   const std::uint32_t host_ports = spec.hosts_per_switch * per_host;
   const std::uint64_t radix = std::uint64_t{host_ports} + std::uint64_t{6} * spec.links_per_neighbour;
   if (radix > TopologyBuilder::kMaxPortsPerDevice) {
-    return impossible("a switch needs " + std::to_string(radix) + " ports",
-                      "up to " + std::to_string(TopologyBuilder::kMaxPortsPerDevice) + " are possible");
+    return impossible(fmt::format("a switch needs {} ports", radix),
+                      fmt::format("up to {} are possible", TopologyBuilder::kMaxPortsPerDevice));
   }
   if (auto ok = check_size({count, radix, std::uint64_t{hosts.hosts} * per_host}, spec.cluster); !ok) return ok;
 
@@ -48,8 +49,7 @@ Result<void> generate_torus(TorusSpec spec, TopologyBuilder& builder) {
       for (std::uint32_t y = 0; y < spec.y; ++y) {
         for (std::uint32_t z = 0; z < spec.z; ++z) {
           switches.push_back(
-              network.add_switch("torus-" + std::to_string(x) + "-" + std::to_string(y) + "-" + std::to_string(z),
-                                 static_cast<std::uint32_t>(radix)));
+              network.add_switch(fmt::format("torus-{}-{}-{}", x, y, z), static_cast<std::uint32_t>(radix)));
         }
       }
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric::health {
 
 Thresholds default_thresholds() {
@@ -36,7 +38,7 @@ Thresholds default_thresholds() {
 
 Result<void> check(const Thresholds& thresholds) {
   const auto wrong = [](std::size_t kind, const char* what) {
-    return fail(ErrorKind::invalid, "health.thresholds", what, "rule " + std::to_string(kind));
+    return fail(ErrorKind::invalid, "health.thresholds", what, fmt::format("rule {}", kind));
   };
   for (std::size_t kind = 0; kind < kAlarmKinds; ++kind) {
     const AlarmRule& rule = thresholds.rules[kind];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -148,13 +150,12 @@ Result<VlArbitration> assign_weights(std::span<const LaneDemand> lanes, Arbitrat
   if (best.empty()) {
     std::string text;
     for (const LaneDemand& lane : lanes) {
-      text += (text.empty() ? "" : ", ") + std::string("VL") + std::to_string(lane.vl) + " " +
-              std::to_string(lane.min_permille);
+      text += fmt::format("{}VL{} {}", text.empty() ? "" : ", ", lane.vl, lane.min_permille);
     }
     return fail(ErrorKind::impossible, "qos.tableTooSmall",
-                std::to_string(entries) + " entries of at most " + std::to_string(kMaxWeight * kWeightUnitBytes) +
-                    " bytes, each with up to a packet of " + std::to_string(packet * kWeightUnitBytes) +
-                    " bytes more, cannot promise every lane its share in permille (" + text + ")",
+                fmt::format("{} entries of at most {} bytes, each with up to a packet of {} bytes more, cannot promise "
+                            "every lane its share in permille ({})",
+                            entries, kMaxWeight * kWeightUnitBytes, packet * kWeightUnitBytes, text),
                 {}, "reserve less, or in fewer classes");
   }
   return spread(lanes, best);

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/qos/port_promises.h"
@@ -14,8 +16,7 @@ namespace {
 constexpr std::uint16_t kDefaultKey = 0x7fff, kFull = 0x8000;
 
 std::string product(std::size_t classes, unsigned by, std::string_view what) {
-  return std::to_string(classes) + " classes x " + std::to_string(by) + " " + std::string(what) +
-         " for the routing = " + std::to_string(classes * by) + " " + std::string(what);
+  return fmt::format("{} classes x {} {} for the routing = {} {}", classes, by, what, classes * by, what);
 }
 
 bool is_planned(const InfinibandPlanInput& input, SwitchId sw) {
@@ -242,7 +243,7 @@ Result<void> put_key(std::vector<std::uint16_t>& keys, std::uint16_t key, std::s
   }
   if (keys.size() <= index) keys.resize(index + 1, 0);
   if (keys[index] != 0)
-    return fail(ErrorKind::invalid, "qos.partitionIndex", "two keys have index " + std::to_string(index));
+    return fail(ErrorKind::invalid, "qos.partitionIndex", fmt::format("two keys have index {}", index));
   keys[index] = key;
   return {};
 }
@@ -258,7 +259,7 @@ Result<std::map<PortId, std::vector<std::uint16_t>>> partition_keys(const Infini
   for (const TenantPartition& tenant : input.tenants) {
     if (tenant.pkey > kDefaultKey || !used.insert(tenant.pkey).second) {
       return fail(ErrorKind::invalid, "qos.partitionKey",
-                  "PKey " + std::to_string(tenant.pkey) + " is reserved or used by another tenant", tenant.tenant,
+                  fmt::format("PKey {} is reserved or used by another tenant", tenant.pkey), tenant.tenant,
                   "use an unused key from 1 to 0x7ffe");
     }
   }
@@ -330,14 +331,14 @@ RoutingLanes routing_lanes(const FabricView& view, const RoutingScope& scope, co
 Result<void> check_lanes(const QosClasses& classes, RoutingLanes routing, unsigned data_lanes) {
   if (classes.size() * routing.lanes > data_lanes) {
     return fail(ErrorKind::impossible, "qos.lanesDoNotSuffice",
-                product(classes.size(), routing.lanes, "lanes") + ", but the ports have " + std::to_string(data_lanes),
-                {}, "use at most " + std::to_string(data_lanes / routing.lanes) + " classes");
+                fmt::format("{}, but the ports have {}", product(classes.size(), routing.lanes, "lanes"), data_lanes),
+                {}, fmt::format("use at most {} classes", data_lanes / routing.lanes));
   }
   if (classes.size() * routing.levels > kMaxServiceLevels) {
     return fail(ErrorKind::impossible, "qos.levelsDoNotSuffice",
-                product(classes.size(), routing.levels, "service levels") + ", but there are " +
-                    std::to_string(kMaxServiceLevels),
-                {}, "use at most " + std::to_string(kMaxServiceLevels / routing.levels) + " classes");
+                fmt::format("{}, but there are {}", product(classes.size(), routing.levels, "service levels"),
+                            kMaxServiceLevels),
+                {}, fmt::format("use at most {} classes", kMaxServiceLevels / routing.levels));
   }
   return {};
 }
@@ -439,11 +440,10 @@ Result<InfinibandPlan> plan_infiniband(const InfinibandPlanInput& input) {
            one.from_ports.empty();
   });
   if (planner.share_permille() != 0 && planner.share_permille() < kUsablePermille) {
-    plan.not_as_asked.push_back("packets are sent whole: with " + std::to_string(input.arbitration.entries) +
-                                " arbitration entries and an MTU of " + std::to_string(input.arbitration.mtu_bytes) +
-                                " bytes, classes that all send at once are promised " +
-                                std::to_string(planner.share_permille()) +
-                                " permille of their shares; what is reserved on a link is weighed there");
+    plan.not_as_asked.push_back(
+        fmt::format("packets are sent whole: with {} arbitration entries and an MTU of {} bytes, classes that all send "
+                    "at once are promised {} permille of their shares; what is reserved on a link is weighed there",
+                    input.arbitration.entries, input.arbitration.mtu_bytes, planner.share_permille()));
   }
   return plan;
 }

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 
 QosClasses default_qos_classes() {
@@ -31,7 +33,7 @@ std::uint8_t class_number(const QosClasses& classes, std::size_t qos_class) {
 
 Result<void> check_qos_classes(const QosClasses& classes) {
   const auto refuse = [](std::string message, std::size_t at) {
-    return fail(ErrorKind::invalid, "qos.invalid", std::move(message), "/classes/" + std::to_string(at));
+    return fail(ErrorKind::invalid, "qos.invalid", std::move(message), fmt::format("/classes/{}", at));
   };
   if (classes.empty() || classes.size() > 15) {
     return fail(ErrorKind::invalid, "qos.invalid", "there must be 1 to 15 classes", "/classes");
@@ -49,7 +51,7 @@ Result<void> check_qos_classes(const QosClasses& classes) {
     if (!names.insert(one.name).second) return refuse("two classes have the name " + one.name, i);
     if (one.share_permille == 0) return refuse("the share of " + one.name + " must be at least 1 permille", i);
     if (one.dscp > 63) return refuse("the DSCP of " + one.name + " must be at most 63", i);
-    if (!dscps.insert(one.dscp).second) return refuse("two classes have DSCP " + std::to_string(one.dscp), i);
+    if (!dscps.insert(one.dscp).second) return refuse(fmt::format("two classes have DSCP {}", one.dscp), i);
     sum += one.share_permille;
   }
   const std::size_t lowest = lowest_class(classes);
@@ -61,7 +63,7 @@ Result<void> check_qos_classes(const QosClasses& classes) {
     }
   }
   if (sum > 1000) {
-    return fail(ErrorKind::invalid, "qos.invalid", "the shares sum to " + std::to_string(sum) + " of 1000 permille",
+    return fail(ErrorKind::invalid, "qos.invalid", fmt::format("the shares sum to {} of 1000 permille", sum),
                 "/classes");
   }
   return {};

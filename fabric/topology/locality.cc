@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/cabling_groups.h"
 #include "fabric/topology/disjoint_sets.h"
 
@@ -102,8 +104,8 @@ class LevelChain {
     const std::string& name = level.group_names[level.group_of_host[host.index()]];
     findings_->push_back({"levelsNotNested",
                           Severity::warning,
-                          std::string(plural(level.kind)) + " overlap " + std::string(plural(other.kind)) + ", " +
-                              "for example " + name + "; placement ignores the " + std::string(plural(level.kind)),
+                          fmt::format("{} overlap {}, for example {}; placement ignores the {}", plural(level.kind),
+                                      plural(other.kind), name, plural(level.kind)),
                           {name}});
   }
 
@@ -208,7 +210,7 @@ void add_wan(const Topology& topology, std::span<const std::uint32_t> in_use,
   const auto joined = joined_sites(topology, in_use, site_of_host);
   if (joined.empty()) return;
   Level wan =
-      make_level(LevelKind::wan, joined, [](HostId, std::uint32_t group) { return "wan-" + std::to_string(group); });
+      make_level(LevelKind::wan, joined, [](HostId, std::uint32_t group) { return fmt::format("wan-{}", group); });
   if (wan.group_count == 1) wan.group_names.front() = "wan";
   if (first_cut(wan, levels.back(), counted)) levels.push_back(std::move(wan));
 }
@@ -258,7 +260,7 @@ Locality derive_locality(const Topology& topology, std::vector<Finding>* finding
   const std::vector<bool> counted = counted_hosts(topology);
   const CablingGroups cabling = derive_cabling_groups(topology, counted);
   const auto numbered = [](std::string_view stem) {
-    return [stem](HostId, std::uint32_t group) { return std::string(stem) + "-" + std::to_string(group); };
+    return [stem](HostId, std::uint32_t group) { return fmt::format("{}-{}", stem, group); };
   };
   std::vector<std::uint32_t> each(topology.hosts().size());
   for (std::size_t h = 0; h < each.size(); ++h) each[h] = static_cast<std::uint32_t>(h);
@@ -279,7 +281,7 @@ Locality derive_locality(const Topology& topology, std::vector<Finding>* finding
     chain.add(make_level(LevelKind::leaf_group, cabling.leaf_group, numbered("leafGroup")));
     chain.add(make_level(LevelKind::pod, cabling.pod, [&](HostId host, std::uint32_t group) {
       const bool named = !cabling.named_pod_of.empty() && !cabling.named_pod_of[host.index()].empty();
-      return named ? std::string(cabling.named_pod_of[host.index()]) : "pod-" + std::to_string(group);
+      return named ? std::string(cabling.named_pod_of[host.index()]) : fmt::format("pod-{}", group);
     }));
   }
   if (auto level = rack_level(topology)) chain.add(std::move(*level));

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/leaf_sharing.h"
 
 namespace railweave::fabric {
@@ -238,7 +240,7 @@ class RailInference {
       if (!leaf || rail_of_leaf_[leaf.index()] == kNone) continue;
       result.rail_of_port[port.index() - topology_.hca_ports().front().index()] = RailId(rail_of_leaf_[leaf.index()]);
     }
-    for (std::uint32_t rail = 0; rail < rails_; ++rail) result.names.push_back("rail-" + std::to_string(rail));
+    for (std::uint32_t rail = 0; rail < rails_; ++rail) result.names.push_back(fmt::format("rail-{}", rail));
     result.confidence = static_cast<double>(agreeing) / static_cast<double>(all);
     return result;
   }

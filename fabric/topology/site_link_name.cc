@@ -1,5 +1,7 @@
 #include "fabric/topology/site_link_name.h"
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -12,8 +14,8 @@ std::string between(const Topology& topology, SiteLinkId link, bool reversed) {
   while (first > 0 && same(first - 1)) --first;
   while (end < links.size() && same(end)) ++end;
   const SiteId a = reversed ? links[at].b : links[at].a, b = reversed ? links[at].a : links[at].b;
-  std::string text = std::string(topology.name(a)) + "--" + std::string(topology.name(b));
-  if (end - first > 1) text += "/" + std::to_string(at - first + 1);
+  std::string text = fmt::format("{}--{}", topology.name(a), topology.name(b));
+  if (end - first > 1) text += fmt::format("/{}", at - first + 1);
   return text;
 }
 

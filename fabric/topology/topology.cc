@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/natural_order.h"
 #include "fabric/base/whole_number.h"
 
@@ -149,25 +151,24 @@ std::string Topology::device_text(HcaId hca) const {
   const bool own_guid = guid(hca).known() && find_hca(guid(hca)) == hca && !find_switch(guid(hca));
   const HostId h = host(hca);
   if (own_guid || !h) return to_string(guid(hca));
-  std::string by_device = std::string(name(h)) + "/" + std::string(device(hca));
-  return find_host_hca(by_device) == hca
-             ? by_device
-             : std::string(name(h)) + "/#" + std::to_string(hca.index() - hcas(h).front().index());
+  std::string by_device = fmt::format("{}/{}", name(h), device(hca));
+  return find_host_hca(by_device) == hca ? by_device
+                                         : fmt::format("{}/#{}", name(h), hca.index() - hcas(h).front().index());
 }
 
 std::string Topology::port_text(PortId port) const {
   const PortOwner owned_by = owner(port);
   switch (owned_by.kind) {
     case DeviceKind::network_switch:
-      return device_text(SwitchId(owned_by.index)) + "/" + std::to_string(number(port));
+      return fmt::format("{}/{}", device_text(SwitchId(owned_by.index)), number(port));
     case DeviceKind::hca:
-      return device_text(HcaId(owned_by.index)) + "/" + std::to_string(number(port));
+      return fmt::format("{}/{}", device_text(HcaId(owned_by.index)), number(port));
     case DeviceKind::gpu: {
       const GpuId gpu(owned_by.index);
-      return std::string(name(host(gpu))) + "/gpu" + std::to_string(local_index(gpu));
+      return fmt::format("{}/gpu{}", name(host(gpu)), local_index(gpu));
     }
     case DeviceKind::nvlink_domain:
-      return std::string(name(NvlinkDomainId(owned_by.index))) + "/" + std::to_string(number(port));
+      return fmt::format("{}/{}", name(NvlinkDomainId(owned_by.index)), number(port));
   }
   return {};
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/topology/topology_layout.h"
 
@@ -185,11 +187,12 @@ void TopologyBuilder::add_nic(GpuDraft gpu, HcaDraft nic) {
   RAILWEAVE_CHECK(nic.index() < hcas_.size(), "a draft is used with the builder that gave it");
   if (hcas_[nic.index()].host != draft.host) {
     const std::string host(names_[hosts_[draft.host.index()].name]);
-    add_finding({"nicOfAnotherHost",
-                 Severity::error,
-                 "a GPU of " + host + " is listed as near to adapter " + to_string(hcas_[nic.index()].guid) +
-                     ", which is in another host; the adapter is left out",
-                 {host}});
+    add_finding(
+        {"nicOfAnotherHost",
+         Severity::error,
+         fmt::format("a GPU of {} is listed as near to adapter {}, which is in another host; the adapter is left out",
+                     host, to_string(hcas_[nic.index()].guid)),
+         {host}});
     return;
   }
   if (std::ranges::find(draft.nics, nic) != draft.nics.end()) return;
@@ -202,7 +205,7 @@ void TopologyBuilder::add_nic(GpuDraft gpu, HcaDraft nic) {
 
 std::string TopologyBuilder::end_text(CableEnd end) const {
   const Guid guid = end.is_switch ? switches_[end.device].guid : hcas_[end.device].guid;
-  return to_string(guid) + "/" + std::to_string(end.port);
+  return fmt::format("{}/{}", to_string(guid), end.port);
 }
 
 std::string TopologyBuilder::draft_port_text(std::uint32_t port) const {
@@ -219,7 +222,7 @@ std::uint32_t TopologyBuilder::port_index(CableEnd end) {
   if (end.port < 1 || end.port > count) {
     add_finding({"portOutOfRange",
                  Severity::error,
-                 "port " + end_text(end) + " does not exist: the device has " + std::to_string(count) + " ports",
+                 fmt::format("port {} does not exist: the device has {} ports", end_text(end), count),
                  {end_text(end)}});
     return UINT32_MAX;
   }

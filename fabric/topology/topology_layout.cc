@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/base/natural_order.h"
 #include "fabric/topology/rails.h"
@@ -147,9 +149,9 @@ void TopologyLayout::make_switch_names_unique() {
     auto& sw = draft_.switches_[i];
     if (uses[sw.name] < 2) continue;
     const std::string plain(draft_.names_[sw.name]);
-    std::string unique = plain + "@" + to_string(sw.guid);
+    std::string unique = fmt::format("{}@{}", plain, to_string(sw.guid));
     const int nth = ++renamed[draft_.names_.intern(unique)];
-    if (nth > 1) unique += "#" + std::to_string(nth);  // the GUID is shared too
+    if (nth > 1) unique += fmt::format("#{}", nth);  // the GUID is shared too
     draft_.add_finding({"duplicateName",
                         Severity::warning,
                         "several switches are called '" + plain + "'; this one is renamed to '" + unique + "'",
@@ -168,10 +170,11 @@ void TopologyLayout::lay_out_switches() {
   for (const auto i : switches_) {
     const auto& sw = draft_.switches_[i];
     if (sw.guid.known() && sw.guid == last) {
-      draft_.add_finding({"duplicateGuid",
-                          Severity::error,
-                          "two switches have the GUID " + to_string(sw.guid) + "; one of them must be replaced",
-                          {to_string(sw.guid)}});
+      draft_.add_finding(
+          {"duplicateGuid",
+           Severity::error,
+           fmt::format("two switches have the GUID {}; one of them must be replaced", to_string(sw.guid)),
+           {to_string(sw.guid)}});
     }
     last = sw.guid;
     topology_.switch_.guid.push_back(sw.guid);
@@ -425,13 +428,13 @@ void TopologyLayout::lay_out_lookups() {
       draft_.add_finding(
           {"duplicateGuid",
            Severity::error,
-           "two adapters or their ports share the GUID " + to_string(guid) + "; one of them must be replaced",
+           fmt::format("two adapters or their ports share the GUID {}; one of them must be replaced", to_string(guid)),
            {to_string(guid)}});
     } else if (topology.find_switch(guid)) {
       draft_.add_finding(
           {"duplicateGuid",
            Severity::error,
-           "a switch and an adapter share the GUID " + to_string(guid) + "; one of them must be replaced",
+           fmt::format("a switch and an adapter share the GUID {}; one of them must be replaced", to_string(guid)),
            {to_string(guid)}});
     }
   }

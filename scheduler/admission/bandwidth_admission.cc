@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 #include "fabric/capacity/lane_owners.h"
 
@@ -55,9 +57,9 @@ Rejected BandwidthAdmission::full(const Contract& contract, const fabric::Reserv
   const fabric::Topology& t = loads_.view().topology();
   const fabric::FullLink& first = links.front();
   Message said("admission.linksFull",
-               {std::to_string(links.size()) + (links.size() == 1 ? " link has" : " or more links have") +
-                    " too little left for " + wanted.job + " of " + contract.tenant + " in class " +
-                    classes_[wanted.qos_class].name + ": ",
+               {fmt::format("{}{} too little left for {} of {} in class {}: ", links.size(),
+                            links.size() == 1 ? " link has" : " or more links have", wanted.job, contract.tenant,
+                            classes_[wanted.qos_class].name),
                 LinkPart{directed_link_text(t, first.link)},
                 " would carry " + gbps(first.wanted_mbps) + " beside " + gbps(first.reserved_mbps)});
   if (!first.holders.empty()) {
@@ -87,10 +89,11 @@ std::optional<Rejected> BandwidthAdmission::take_lane(const BandwidthRequest& re
   wanted.lane = fabric::free_lane(ledger_, wanted.loads, owned_lanes_, request.lane);
   if (wanted.lane) return std::nullopt;
   auto links = fabric::crowded_links(ledger_, wanted.loads, wanted.qos_class);
-  Message said("admission.lanesTaken", {"each of the " + std::to_string(owned_lanes_) +
-                                            " lanes that jobs may have of their own is taken on some link of " +
-                                            wanted.job + " of " + wanted.tenant + ", most on ",
-                                        LinkPart{directed_link_text(t, links.front().link)}, " by "});
+  Message said(
+      "admission.lanesTaken",
+      {fmt::format("each of the {} lanes that jobs may have of their own is taken on some link of {} of {}, most on ",
+                   owned_lanes_, wanted.job, wanted.tenant),
+       LinkPart{directed_link_text(t, links.front().link)}, " by "});
   append_list(said, named_holders(links.front().holders, false));
   Rejected rejected = reject_saying(ErrorKind::conflict, "admission.lanesTaken", std::move(said),
                                     "wait for one of these jobs to end, or ask for other nodes");
@@ -172,8 +175,8 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
   }
   if (contract.reserved_permille < 1000) {
     admitted.warnings.push_back(
-        "only " + std::to_string(contract.reserved_permille) +
-        " of 1000 of the rate is reserved: not guaranteed when all tenants send at their rates");
+        fmt::format("only {} of 1000 of the rate is reserved: not guaranteed when all tenants send at their rates",
+                    contract.reserved_permille));
   }
   admitted.reservation = std::move(wanted);
   return admitted;

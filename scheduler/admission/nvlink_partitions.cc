@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/json_string.h"
 
 namespace railweave::scheduler {
@@ -20,9 +22,8 @@ Result<std::vector<NvlinkPartition>> NvlinkPartitions::assign(const fabric::Topo
     for (const fabric::GpuId gpu : held.gpus) {
       if (!wanted->second.contains(gpu)) continue;
       return fail(ErrorKind::conflict, "nvlink.taken",
-                  "GPU " + std::to_string(topology.local_index(gpu)) + " of " +
-                      std::string(topology.name(topology.host(gpu))) + " is in a partition of " + held.owner + " (" +
-                      held.job + ")");
+                  fmt::format("GPU {} of {} is in a partition of {} ({})", topology.local_index(gpu),
+                              topology.name(topology.host(gpu)), held.owner, held.job));
     }
   }
   if (contract.max_nvlink_domains) {
@@ -30,9 +31,8 @@ Result<std::vector<NvlinkPartition>> NvlinkPartitions::assign(const fabric::Topo
     for (const NvlinkPartition& one : partitions_) held += one.owner == contract.tenant ? 1U : 0U;
     if (held + by_domain.size() > *contract.max_nvlink_domains) {
       return fail(ErrorKind::conflict, "nvlink.overQuota",
-                  contract.tenant + " holds " + std::to_string(held) + " partitions of NVLink domains and asks for " +
-                      std::to_string(by_domain.size()) + " more, of at most " +
-                      std::to_string(*contract.max_nvlink_domains));
+                  fmt::format("{} holds {} partitions of NVLink domains and asks for {} more, of at most {}",
+                              contract.tenant, held, by_domain.size(), *contract.max_nvlink_domains));
     }
   }
   std::vector<NvlinkPartition> made;
@@ -80,13 +80,13 @@ std::string imex_nodes(const fabric::Topology& topology, const NvlinkPartition& 
 std::string partition_request(const fabric::Topology& topology, const NvlinkPartition& partition) {
   std::string text = "{\"name\":";
   append_json_string(text, partition.owner + "/" + partition.job);
-  text += ",\"partitionId\":" + std::to_string(partition.number) + ",\"domainUuid\":";
+  text += fmt::format(",\"partitionId\":{},\"domainUuid\":", partition.number);
   append_json_string(text, topology.cluster_uuid(partition.domain));
   text += ",\"gpuLocations\":[";
   for (std::size_t i = 0; i < partition.gpus.size(); ++i) {
     text += i == 0 ? "{\"host\":" : ",{\"host\":";
     append_json_string(text, topology.name(topology.host(partition.gpus[i])));
-    text += ",\"gpu\":" + std::to_string(topology.local_index(partition.gpus[i])) + "}";
+    text += fmt::format(",\"gpu\":{}}}", topology.local_index(partition.gpus[i]));
   }
   return text + "]}\n";
 }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/flow/merged_flows.h"
 
@@ -42,7 +44,7 @@ class LocalLinks {
 
 std::unexpected<Error> no_path(std::uint32_t from, std::uint32_t to) {
   const auto name = [](std::uint32_t rank) {
-    return rank == RankFlow::kNetwork ? std::string("the network") : "rank " + std::to_string(rank);
+    return rank == RankFlow::kNetwork ? std::string("the network") : fmt::format("rank {}", rank);
   };
   return fail(ErrorKind::impossible, "collectives.noPath", "there is no route from " + name(from) + " to " + name(to));
 }

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 
 namespace {
@@ -12,9 +14,8 @@ using Kind = CollectiveKind;
 using Algorithm = CollectiveAlgorithm;
 
 std::unexpected<Error> unsupported(const CollectiveRequest& request, const std::string& why) {
-  return fail(
-      ErrorKind::invalid, "collectives.unsupported",
-      std::string(to_text(request.algorithm)) + " cannot do " + std::string(to_text(request.kind)) + ": " + why);
+  return fail(ErrorKind::invalid, "collectives.unsupported",
+              fmt::format("{} cannot do {}: {}", to_text(request.algorithm), to_text(request.kind), why));
 }
 
 // How often the whole vector passes a rank: reduce-scatter and all-gather once, all-reduce twice.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 
 Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism) {
@@ -19,7 +21,7 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
   if (model.virtual_stages == 0) return invalid("must be at least 1", "virtualStages");
   if (model.synchronise_every == 0) return invalid("must be at least 1", "synchroniseEvery");
   if (model.parameter_servers == 0 || model.parameter_servers > GroupTraffic::kMaxServers) {
-    return invalid("must be 1 to " + std::to_string(GroupTraffic::kMaxServers), "parameterServers");
+    return invalid(fmt::format("must be 1 to {}", GroupTraffic::kMaxServers), "parameterServers");
   }
   if (model.parameter_servers > 1 && model.exchange != GradientExchange::parameter_servers) {
     return invalid("only an exchange through parameter servers has servers", "parameterServers");
@@ -41,8 +43,7 @@ Result<void> check_model(const ModelSpec& model, const Parallelism& parallelism)
     if (!(share >= 0 && share <= 1)) return invalid("must be between 0 and 1", std::string("overlap/") + group);
   }
   if (model.layers < parallelism.pipeline) {
-    return invalid(std::to_string(model.layers) + " layers do not fill " + std::to_string(parallelism.pipeline) +
-                       " pipeline stages",
+    return invalid(fmt::format("{} layers do not fill {} pipeline stages", model.layers, parallelism.pipeline),
                    "layers");
   }
   if (micro_batches(model, parallelism) < 1) {

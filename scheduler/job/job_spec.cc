@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 
 namespace railweave::scheduler {
@@ -15,9 +17,7 @@ std::unexpected<Error> invalid(std::string message, std::string location, std::s
   return fail(ErrorKind::invalid, "jobs.invalid", std::move(message), std::move(location), std::move(hint));
 }
 
-std::string too_many_ranks() {
-  return "a job has at most " + std::to_string(JobSpec::kMaxRanks) + " ranks, one GPU each";
-}
+std::string too_many_ranks() { return fmt::format("a job has at most {} ranks, one GPU each", JobSpec::kMaxRanks); }
 
 struct Factor {
   std::string_view name;
@@ -45,19 +45,18 @@ Result<void> check_gpus_per_node(const JobSpec& spec) {
   const std::uint32_t per_node = *spec.gpus_per_node;
   const std::string at = "/gpusPerNode";
   if (per_node == 0 || per_node > JobSpec::kMaxGpusPerNode) {
-    return invalid("gpusPerNode must be between 1 and " + std::to_string(JobSpec::kMaxGpusPerNode), at);
+    return invalid(fmt::format("gpusPerNode must be between 1 and {}", JobSpec::kMaxGpusPerNode), at);
   }
   const std::uint64_t ranks = rank_count(spec.parallelism);
   if (ranks % per_node != 0) {
-    return invalid(
-        std::to_string(ranks) + " ranks cannot be spread with exactly " + std::to_string(per_node) + " on each node",
-        at, "use a divisor of the number of ranks");
+    return invalid(fmt::format("{} ranks cannot be spread with exactly {} on each node", ranks, per_node), at,
+                   "use a divisor of the number of ranks");
   }
   const std::uint32_t tensor = spec.parallelism.tensor;
   if (per_node % tensor != 0 && tensor % per_node != 0) {
-    return invalid("with " + std::to_string(per_node) + " GPUs on each node, tensor groups of " +
-                       std::to_string(tensor) + " would be cut unevenly",
-                   at, "use a multiple or a divisor of the tensor parallelism");
+    return invalid(
+        fmt::format("with {} GPUs on each node, tensor groups of {} would be cut unevenly", per_node, tensor), at,
+        "use a multiple or a divisor of the tensor parallelism");
   }
   return {};
 }
@@ -67,8 +66,7 @@ Result<void> check_name(const std::string& name, std::string_view where, bool ma
   std::string at(where);
   if (name.empty()) return invalid("must not be empty", std::move(at));
   if (name.size() > JobSpec::kMaxNameBytes) {
-    return invalid("is " + std::to_string(name.size()) + " bytes long; at most " +
-                       std::to_string(JobSpec::kMaxNameBytes) + " are allowed",
+    return invalid(fmt::format("is {} bytes long; at most {} are allowed", name.size(), JobSpec::kMaxNameBytes),
                    std::move(at));
   }
   if (!is_printable_utf8(name)) {
@@ -103,33 +101,33 @@ Result<void> check_names(const JobSpec& spec) {
     return invalid("a step of control is observe, order or place", "/external/step");
   }
   if (spec.external.advice.size() > ExternalId::kMaxAdviceBytes) {
-    return invalid("advice is at most " + std::to_string(ExternalId::kMaxAdviceBytes) + " bytes", "/external/advice");
+    return invalid(fmt::format("advice is at most {} bytes", ExternalId::kMaxAdviceBytes), "/external/advice");
   }
   if (spec.external.gain_permille.value_or(0) > ExternalId::kMaxGainPermille) {
-    return invalid("a gain is at most " + std::to_string(ExternalId::kMaxGainPermille) + " permille",
+    return invalid(fmt::format("a gain is at most {} permille", ExternalId::kMaxGainPermille),
                    "/external/gainPermille");
   }
   if (spec.bandwidth) {
     if (auto checked = check_name(spec.bandwidth->qos_class, "/bandwidth/qosClass", true); !checked) return checked;
   }
   if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes) {
-    return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be named", "/nodes",
+    return invalid(fmt::format("at most {} nodes can be named", JobSpec::kMaxExcludeNodes), "/nodes",
                    "select by label");
   }
   for (std::size_t i = 0; i < spec.only_nodes.size(); ++i) {
-    if (auto checked = check_name(spec.only_nodes[i], "/nodes/" + std::to_string(i), false); !checked) return checked;
+    if (auto checked = check_name(spec.only_nodes[i], fmt::format("/nodes/{}", i), false); !checked) return checked;
   }
   if (spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
-    return invalid("at most " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes can be excluded", "/excludeNodes",
+    return invalid(fmt::format("at most {} nodes can be excluded", JobSpec::kMaxExcludeNodes), "/excludeNodes",
                    "drain nodes that no job should use, or select by label");
   }
   for (std::size_t i = 0; i < spec.exclude_nodes.size(); ++i) {
-    if (auto checked = check_name(spec.exclude_nodes[i], "/excludeNodes/" + std::to_string(i), false); !checked) {
+    if (auto checked = check_name(spec.exclude_nodes[i], fmt::format("/excludeNodes/{}", i), false); !checked) {
       return checked;
     }
   }
   if (spec.node_selector.size() > JobSpec::kMaxSelectors) {
-    return invalid("at most " + std::to_string(JobSpec::kMaxSelectors) + " labels can be selected by", "/nodeSelector");
+    return invalid(fmt::format("at most {} labels can be selected by", JobSpec::kMaxSelectors), "/nodeSelector");
   }
   for (const auto& [key, value] : spec.node_selector) {
     // An unprintable key is not repeated in the answer.
@@ -163,9 +161,9 @@ Result<void> check_levels(const JobSpec& spec) {
     const LevelKind required = *request->required;
     const LevelKind preferred = *request->preferred;
     if (least_distance(preferred) > most_distance(required)) {
-      return invalid("prefers " + std::string(fabric::to_string(preferred)) + " but requires " +
-                         std::string(fabric::to_string(required)) + ", which is nearer",
-                     "/topology/" + std::string(group) + "/preferred", "omit the preferred level, or make it nearer");
+      return invalid(fmt::format("prefers {} but requires {}, which is nearer", fabric::to_string(preferred),
+                                 fabric::to_string(required)),
+                     fmt::format("/topology/{}/preferred", group), "omit the preferred level, or make it nearer");
     }
   }
   return {};
@@ -173,21 +171,20 @@ Result<void> check_levels(const JobSpec& spec) {
 
 Result<void> check_slices(const JobSpec& spec) {
   if (spec.slices.size() > JobSpec::kMaxSlices) {
-    return invalid("at most " + std::to_string(JobSpec::kMaxSlices) + " sizes of slices can be requested",
-                   "/topology/slices");
+    return invalid(fmt::format("at most {} sizes of slices can be requested", JobSpec::kMaxSlices), "/topology/slices");
   }
   std::uint64_t before = spec.parallelism.tensor;
   const std::uint64_t ranks = rank_count(spec.parallelism);
   for (std::size_t i = 0; i < spec.slices.size(); ++i) {
     const std::uint64_t gpus = spec.slices[i].gpus;
-    const std::string at = "/topology/slices/" + std::to_string(i) + "/size";
+    const std::string at = fmt::format("/topology/slices/{}/size", i);
     if (gpus == 0 || gpus > ranks || ranks % gpus != 0) {
-      return invalid("slices of " + std::to_string(gpus) + " GPUs do not make up " + std::to_string(ranks) + " ranks",
-                     at, "use a divisor of the number of ranks");
+      return invalid(fmt::format("slices of {} GPUs do not make up {} ranks", gpus, ranks), at,
+                     "use a divisor of the number of ranks");
     }
     if (gpus % before != 0) {
-      return invalid("a slice of " + std::to_string(gpus) + " GPUs is not made of whole " +
-                         (i == 0 ? "tensor groups" : "slices") + " of " + std::to_string(before),
+      return invalid(fmt::format("a slice of {} GPUs is not made of whole {} of {}", gpus,
+                                 i == 0 ? "tensor groups" : "slices", before),
                      at, "list slices from small to large, each a multiple of the one before");
     }
     before = gpus;
@@ -197,18 +194,18 @@ Result<void> check_slices(const JobSpec& spec) {
 
 Result<void> check_room_beside(const JobSpec& spec) {
   if (spec.spares_per_domain > JobSpec::kMaxSparesPerDomain) {
-    return invalid("at most " + std::to_string(JobSpec::kMaxSparesPerDomain) + " spares can be held in each domain",
+    return invalid(fmt::format("at most {} spares can be held in each domain", JobSpec::kMaxSparesPerDomain),
                    "/sparesPerDomain");
   }
   if (!spec.spread) return {};
   const std::uint64_t most = spec.spread->max_gpus_per_group;
   if (most < spec.parallelism.tensor) {
-    return invalid("a group that holds at most " + std::to_string(most) + " GPUs cannot hold a tensor group of " +
-                       std::to_string(spec.parallelism.tensor),
+    return invalid(fmt::format("a group that holds at most {} GPUs cannot hold a tensor group of {}", most,
+                               spec.parallelism.tensor),
                    "/topology/spread/maxGpusPerGroup", "allow at least one tensor group");
   }
   if (most > JobSpec::kMaxRanks)
-    return invalid("must be at most " + std::to_string(JobSpec::kMaxRanks), "/topology/spread/maxGpusPerGroup");
+    return invalid(fmt::format("must be at most {}", JobSpec::kMaxRanks), "/topology/spread/maxGpusPerGroup");
   return {};
 }
 
@@ -228,7 +225,7 @@ Result<void> check_traffic(const JobSpec& spec) {
       return invalid("only gradients go through parameter servers or are reduced in the network", where + "/exchange");
     }
     if (group->servers == 0 || group->servers > GroupTraffic::kMaxServers) {
-      return invalid("must be 1 to " + std::to_string(GroupTraffic::kMaxServers), where + "/servers");
+      return invalid(fmt::format("must be 1 to {}", GroupTraffic::kMaxServers), where + "/servers");
     }
     if (group->servers > 1 && group->exchange != GradientExchange::parameter_servers) {
       return invalid("only an exchange through parameter servers has servers", where + "/servers");
@@ -307,13 +304,13 @@ bool differ_in_data_alone(Parallelism a, const Parallelism& b) {
 Result<void> check_shapes(const JobSpec& spec) {
   if (spec.shapes.empty()) return {};
   if (spec.shapes.size() > JobSpec::kMaxShapes) {
-    return invalid("a job has at most " + std::to_string(JobSpec::kMaxShapes) + " shapes, its parallelism among them",
+    return invalid(fmt::format("a job has at most {} shapes, its parallelism among them", JobSpec::kMaxShapes),
                    "/shapes", "list those that matter");
   }
   JobSpec one = spec;
   one.shapes.clear();
   for (std::size_t i = 0; i < spec.shapes.size(); ++i) {
-    const std::string at = "/shapes/" + std::to_string(i);
+    const std::string at = fmt::format("/shapes/{}", i);
     one.parallelism = spec.shapes[i];
     if (auto checked = check_one_shape(one); !checked) {
       Error error = checked.error();

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/fnv1a.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
@@ -176,10 +178,10 @@ void Placer::Impl::add_wider_levels(const JobSpec& spec, const Claims& claims, P
     auto list = candidates(search_, {&wider, &tree_, claims.filter(), {}});
     if (!list || list->empty()) continue;
     const Placement other = choose(wider, claims, *list, nullptr);
-    result.alternatives.push_back(alternative("allow " + std::string(fabric::to_string(hierarchy.kind(to))) + " for " +
-                                                  std::string(name) + " instead of " +
-                                                  std::string(fabric::to_string(*required)),
-                                              scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
+    result.alternatives.push_back(
+        alternative(fmt::format("allow {} for {} instead of {}", fabric::to_string(hierarchy.kind(to)), name,
+                                fabric::to_string(*required)),
+                    scorer_.cost_alone(other.gpu_of_rank), scorer_.cost(other.gpu_of_rank)));
     result.alternatives.back().gpu_of_rank = other.gpu_of_rank;
   }
 }
@@ -200,7 +202,7 @@ void Placer::Impl::add_one_site(const JobSpec& spec, const JobSearch::Filter& fi
   on_ = &tree_;
   const Prediction& other = *placement.predicted;
   result.alternatives.push_back(
-      {"in one site instead of " + std::to_string(result.placement.groups_at_level) + ", once one has enough free GPUs",
+      {fmt::format("in one site instead of {}, once one has enough free GPUs", result.placement.groups_at_level),
        other.step_us, other.communication_us, other.step_us, other.communication_us, std::move(placement.gpu_of_rank),
        true});
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
@@ -63,11 +65,11 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
     PlacementResult result = place_on(spec, model, false, excluded);
     const bool placed = result.outcome == Outcome::placed;
     if (placed && result.placement.predicted) {
-      others.emplace_back(model,
-                          Alternative{"on " + std::string(fabric_->gpu_models().name(model)) + " GPUs",
-                                      result.placement.predicted->step_us, result.placement.predicted->communication_us,
-                                      result.placement.beside->step_us, result.placement.beside->communication_us,
-                                      result.placement.gpu_of_rank});
+      others.emplace_back(
+          model,
+          Alternative{fmt::format("on {} GPUs", fabric_->gpu_models().name(model)), result.placement.predicted->step_us,
+                      result.placement.predicted->communication_us, result.placement.beside->step_us,
+                      result.placement.beside->communication_us, result.placement.gpu_of_rank});
     }
     // Refusals: that of the model which has most free GPUs, those that may fit later first.
     const auto rank = [](const PlacementResult& one) {
@@ -116,8 +118,8 @@ void Placer::Impl::add_models(const Placement& placement, std::vector<std::strin
     const std::string_view name = models.name(model);
     text += (model == *used.begin() ? " " : ", ") + std::string(name.empty() ? "of an unknown model" : name);
   }
-  warnings.push_back(text + "; it is predicted as on " + std::string(generation_of(*fabric_, *used.begin()).name) +
-                     ", the slowest");
+  warnings.push_back(
+      fmt::format("{}; it is predicted as on {}, the slowest", text, generation_of(*fabric_, *used.begin()).name));
 }
 
 // A job that asks for reduction in switches, which the network of its GPUs does not have, is predicted as rings.
@@ -132,7 +134,7 @@ void Placer::Impl::add_reduction(const JobSpec& spec, const Placement& placement
                                              [&](fabric::GpuId gpu) { return !fabric_->bundles().place(gpu).reduces; });
   if (without == 0) return;
   const bool all = static_cast<std::size_t>(without) == placement.gpu_of_rank.size();
-  warnings.push_back("no switch that " + (all ? std::string("its GPUs") : std::to_string(without) + " of its GPUs") +
+  warnings.push_back("no switch that " + (all ? std::string("its GPUs") : fmt::format("{} of its GPUs", without)) +
                      " can reach has an aggregation node: gradients are predicted as rings between NVLink domains, "
                      "not reduced in the network");
 }
@@ -181,8 +183,7 @@ PlacementResult Placer::Impl::refuse_path(const JobSpec& spec, unsigned model, c
   result.explanation.block_gpus = placement.block_gpus;
   const auto rank_text = [&](std::uint32_t rank) {
     const auto gpu = placement.gpu_of_rank[rank];
-    return "rank " + std::to_string(rank) + " (" + std::string(topology.name(topology.host(gpu))) + ", GPU " +
-           std::to_string(topology.local_index(gpu)) + ")";
+    return fmt::format("rank {} ({}, GPU {})", rank, topology.name(topology.host(gpu)), topology.local_index(gpu));
   };
   std::string& message = result.explanation.message;
   message = "the ranks that GPUs are found for could not communicate: ";

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "scheduler/queue/cycle/time_profile.h"
 
@@ -17,8 +19,8 @@ Result<QueueWindow> plan_reservation(Placer& placer, const QueuePolicy& policy, 
     return wrong("must end after it begins, and in the future");
   if (request.shape.tenant.empty()) return wrong("names no tenant");
   if (policy.windows.size() >= QueuePolicy::kMaxWindows)
-    return wrong("is refused: there are " + std::to_string(QueuePolicy::kMaxWindows) +
-                 " windows already; remove one that is over");
+    return wrong(
+        fmt::format("is refused: there are {} windows already; remove one that is over", QueuePolicy::kMaxWindows));
   if (auto checked = check_job_spec(request.shape); !checked) return std::unexpected(std::move(checked.error()));
   TimeProfile profile(placer, now_us);
   for (const RunningJob& job : running) profile.hold_running(job.gpus, expected_end_us(policy, job, now_us), job.id);

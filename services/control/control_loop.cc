@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/fair_share.h"
 #include "services/control/batch_writer.h"
 #include "services/control/decide/decide.h"
@@ -139,8 +141,9 @@ Result<void> ControlLoop::lead() {
   if (!stored) return std::unexpected(stored.error());
   if (*stored < state()->seq) {
     return fail(ErrorKind::conflict, "journal.behind",
-                "the store ends at record " + std::to_string(*stored) + ", but " + std::to_string(state()->seq) +
-                    " were read from it: it was restored, or failed over to a standby that had less",
+                fmt::format("the store ends at record {}, but {} were read from it: it was restored, or failed over to "
+                            "a standby that had less",
+                            *stored, state()->seq),
                 {}, "this process starts again from the store as it is");
   }
   if (auto caught_up = catch_up(); !caught_up) return caught_up;
@@ -161,10 +164,12 @@ Result<void> ControlLoop::catch_up() {
     if (!records) return std::unexpected(records.error());
     if (records->empty()) break;
     if (records->front().seq != working->seq + 1) {
-      return fail(ErrorKind::internal, "journal.beginsLater",
-                  "the journal begins at record " + std::to_string(records->front().seq) +
-                      ": the ones before were removed behind snapshots, which cannot be read",
-                  {}, "restore the store from a backup");
+      return fail(
+          ErrorKind::internal, "journal.beginsLater",
+          fmt::format(
+              "the journal begins at record {}: the ones before were removed behind snapshots, which cannot be read",
+              records->front().seq),
+          {}, "restore the store from a backup");
     }
     for (const auto& record : *records) {
       auto event = codec_.decode(record, *working, blobs_);

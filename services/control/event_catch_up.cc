@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -78,8 +80,8 @@ bool EventCatchUp::step(Behind& behind) {
     return true;
   }
   if (behind.after_seq != 0 && !records->empty() && records->front().seq != behind.after_seq + 1) {
-    behind.watcher->failed("the events after " + std::to_string(behind.after_seq) +
-                           " are not kept any more: the oldest is " + std::to_string(records->front().seq));
+    behind.watcher->failed(fmt::format("the events after {} are not kept any more: the oldest is {}", behind.after_seq,
+                                       records->front().seq));
     return true;
   }
   for (const auto& record : *records) {
@@ -88,7 +90,7 @@ bool EventCatchUp::step(Behind& behind) {
   }
   if (go_live(feed_, behind.after_seq, behind.watcher)) return true;
   if (!records->empty()) return false;
-  behind.watcher->failed("there is nothing after event " + std::to_string(behind.after_seq) + " yet");
+  behind.watcher->failed(fmt::format("there is nothing after event {} yet", behind.after_seq));
   return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -71,13 +73,12 @@ void JournalScrub::tell(const Found& found) {
   ReportAlarms report;
   if (found.damaged != 0) {
     std::string named;
-    for (const std::uint64_t seq : found.first) named += (named.empty() ? "" : ", ") + std::to_string(seq);
-    if (found.damaged > found.first.size())
-      named += " and " + std::to_string(found.damaged - found.first.size()) + " more";
-    const std::string text = "the store is damaged: the records of " + std::to_string(found.damaged) +
-                             " events cannot be read (" + named +
-                             "); a start that needs them fails. Stop the service, check the disk, and "
-                             "restore a backup that railweave admin check finds whole";
+    for (const std::uint64_t seq : found.first) named += fmt::format("{}{}", named.empty() ? "" : ", ", seq);
+    if (found.damaged > found.first.size()) named += fmt::format(" and {} more", found.damaged - found.first.size());
+    const std::string text = fmt::format(
+        "the store is damaged: the records of {} events cannot be read ({}); a start that needs them fails. Stop the "
+        "service, check the disk, and restore a backup that railweave admin check finds whole",
+        found.damaged, named);
     options_.log.warn("{}", text);
     report.raised.push_back(damage_alarm(text));
   } else if (loop_.state()->alarms->contains(standing.id())) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 
 namespace railweave::api {
@@ -20,7 +22,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   const auto line = std::ranges::count(before, '\n') + 1;
   const auto last_newline = before.rfind('\n');
   const auto column = last_newline == std::string_view::npos ? byte : byte - last_newline - 1;
-  return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(column, 1));
+  return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
 std::string escape_pointer(std::string_view field) {
@@ -50,7 +52,7 @@ std::optional<std::uint64_t> as_unsigned(const Json& value) {
 
 std::string shown(std::string_view text) {
   const std::string_view part = utf8_prefix(text, kMaxShownBytes);
-  return "'" + std::string(part) + (part.size() < text.size() ? "...'" : "'");
+  return fmt::format("'{}{}", part, part.size() < text.size() ? "...'" : "'");
 }
 
 Result<Json> parse_json(std::string_view text) {
@@ -70,7 +72,7 @@ Result<Json> parse_json(std::string_view text) {
   try {
     Json value = Json::parse(text.begin(), text.end(), watch);
     if (too_deep) {
-      return fail(ErrorKind::malformed, "body.tooDeep", "the JSON is nested deeper than " + std::to_string(kMaxDepth));
+      return fail(ErrorKind::malformed, "body.tooDeep", fmt::format("the JSON is nested deeper than {}", kMaxDepth));
     }
     if (!duplicate.empty()) {
       return fail(ErrorKind::malformed, "body.duplicateField", "the field " + shown(duplicate) + " is given twice");
@@ -121,11 +123,8 @@ const Json* ObjectReader::take(std::string_view field) {
 
 void ObjectReader::require(std::string_view field) {
   if (object_ != nullptr && !has(field)) {
-    set_error({ErrorKind::invalid,
-               "body.missingField",
-               "the field '" + std::string(field) + "' is missing",
-               pointer(field),
-               {}});
+    set_error(
+        {ErrorKind::invalid, "body.missingField", fmt::format("the field '{}' is missing", field), pointer(field), {}});
   }
 }
 
@@ -161,8 +160,7 @@ void ObjectReader::read(std::string_view field, std::uint64_t& into, std::uint64
   if (value == nullptr) return;
   const auto number = as_unsigned(*value);
   if (!number || *number > max) {
-    return set_error(field,
-                     "expected a whole number from 0 to " + std::to_string(max) + ", not " + shown(value->dump()));
+    return set_error(field, fmt::format("expected a whole number from 0 to {}, not {}", max, shown(value->dump())));
   }
   into = *number;
 }
@@ -198,8 +196,7 @@ void ObjectReader::read(std::string_view field, std::vector<std::string>& into, 
   const Json* value = take(field);
   if (value == nullptr) return;
   if (!value->is_array()) return set_error(field, std::string("expected a list of strings, not ") + value->type_name());
-  if (value->size() > max_items)
-    return set_error(field, "at most " + std::to_string(max_items) + " entries are allowed");
+  if (value->size() > max_items) return set_error(field, fmt::format("at most {} entries are allowed", max_items));
   for (const auto& item : *value) {
     if (!item.is_string())
       return set_error(field, std::string("expected a list of strings; it contains ") + item.type_name());
@@ -212,8 +209,7 @@ void ObjectReader::read(std::string_view field, std::map<std::string, std::strin
   if (value == nullptr) return;
   if (!value->is_object())
     return set_error(field, std::string("expected an object of strings, not ") + value->type_name());
-  if (value->size() > max_items)
-    return set_error(field, "at most " + std::to_string(max_items) + " entries are allowed");
+  if (value->size() > max_items) return set_error(field, fmt::format("at most {} entries are allowed", max_items));
   for (const auto& [key, item] : value->items()) {
     if (!item.is_string()) return set_error(field, "the value of " + shown(key) + " must be a string");
     into.emplace(key, item.get<std::string>());

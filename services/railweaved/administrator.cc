@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "services/railweaved/store.h"
@@ -28,7 +29,7 @@ Result<void> write_secret(const std::filesystem::path& file, const std::string& 
   const auto wrong = [&](const char* what) {
     const std::string why = std::strerror(errno);
     (void)::unlink(temporary.c_str());
-    return fail(ErrorKind::unavailable, "auth.tokenFile", std::string(what) + ": " + why, file.string(),
+    return fail(ErrorKind::unavailable, "auth.tokenFile", fmt::format("{}: {}", what, why), file.string(),
                 "name another place with --admin-token-file");
   };
   (void)::unlink(temporary.c_str());

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <toml++/toml.h>
 
 #include "fabric/base/enum_text.h"
@@ -16,8 +17,7 @@ namespace railweave {
 namespace {
 
 std::string where(const std::filesystem::path& file, const toml::source_region& source) {
-  return file.string() + ": line " + std::to_string(source.begin.line) + ", column " +
-         std::to_string(source.begin.column);
+  return fmt::format("{}: line {}, column {}", file.string(), source.begin.line, source.begin.column);
 }
 
 class ConfigFile {
@@ -58,7 +58,7 @@ class ConfigFile {
       if (value && *value >= min && *value <= max) {
         into = static_cast<Number>(*value);
       } else {
-        wrong(key, *node, "a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+        wrong(key, *node, fmt::format("a whole number from {} to {}", min, max));
       }
     }
   }
@@ -81,7 +81,7 @@ class ConfigFile {
     const auto* node = find(key);
     if (node == nullptr) return;
     const auto* table = node->as_table();
-    if (table == nullptr) return wrong(key, *node, "a table, [" + std::string(key) + "]");
+    if (table == nullptr) return wrong(key, *node, fmt::format("a table, [{}]", key));
     ConfigFile entry(file_, *table);
     read(entry);
     if (auto done = entry.finish(); !done && !error_) error_ = done.error();
@@ -94,7 +94,7 @@ class ConfigFile {
     if (node == nullptr) return;
     const auto* array = node->as_array();
     if (array == nullptr || !array->is_array_of_tables() || array->size() > max_size) {
-      return wrong(key, *node, "up to " + std::to_string(max_size) + " tables, [[" + std::string(key) + "]]");
+      return wrong(key, *node, fmt::format("up to {} tables, [[{}]]", max_size, key));
     }
     for (const auto& item : *array) {
       ConfigFile entry(file_, *item.as_table());
@@ -127,7 +127,7 @@ class ConfigFile {
       if (std::ranges::find(known_, key.str()) != known_.end()) continue;
       std::string keys;
       for (const auto known : known_) keys += (keys.empty() ? "" : ", ") + std::string(known);
-      return fail(ErrorKind::invalid, "config.unknownKey", "there is no key '" + std::string(key.str()) + "'",
+      return fail(ErrorKind::invalid, "config.unknownKey", fmt::format("there is no key '{}'", key.str()),
                   where(file_, node.source()), "the keys are " + keys);
     }
     return {};
@@ -142,7 +142,7 @@ class ConfigFile {
     if (!error_) {
       error_ = Error{ErrorKind::invalid,
                      "config.wrongValue",
-                     "'" + std::string(key) + "' must be " + wanted,
+                     fmt::format("'{}' must be {}", key, wanted),
                      where(file_, node.source()),
                      {}};
     }

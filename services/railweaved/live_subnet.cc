@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/infiniband/administration_port.h"
 #include "fabric/drivers/infiniband/administration_server.h"
 #include "fabric/drivers/infiniband/infiniband_driver.h"
@@ -76,7 +78,7 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabri
                                          std::function<bool()> leads) {
   control::SubnetOptions options{.subnet = config.name};
   options.port = config.adapter.empty() ? "first with a link" : config.adapter;
-  if (config.port != 0) options.port += "/" + std::to_string(config.port);
+  if (config.port != 0) options.port += fmt::format("/{}", config.port);
   // Absolute: OpenSM's options name the folder, and OpenSM runs in another directory.
   if (!config.opensm_files.empty()) options.opensm_files = std::filesystem::absolute(config.opensm_files).string();
   options.counters_every = std::chrono::seconds(config.counter_seconds);

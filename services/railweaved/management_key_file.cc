@@ -4,6 +4,8 @@
 #include <sstream>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "services/json/digest.h"
 #include "services/railweaved/secret_file.h"
 
@@ -72,7 +74,7 @@ Result<fabric::ManagementKeyOptions> read_management_keys(const std::string& fil
     if (!is_hex || line.size() < kMinDigits || keys.secrets.size() == kMaxSecrets) {
       return fail(ErrorKind::invalid, kCode,
                   "a secret has at least 32 hexadecimal digits, and a file at most 16 secrets",
-                  file + ": line " + std::to_string(number), kHint);
+                  fmt::format("{}: line {}", file, number), kHint);
     }
     keys.secrets.emplace_back(
         [line](Guid device, std::uint64_t generation) { return derive(line, device, generation); });

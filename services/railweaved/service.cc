@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "services/railweaved/administrator.h"
@@ -117,7 +118,7 @@ std::string replica_name(const Config& config) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
   const auto number = config.listen_port != 0 ? config.listen_port : static_cast<int>(::getpid());
-  return std::string(host.data()) + ":" + std::to_string(number);
+  return fmt::format("{}:{}", host.data(), number);
 }
 
 }  // namespace
@@ -295,7 +296,7 @@ Result<void> Service::prepare_server() {
   api::add_service_routes(routes, [this] { return server_->metrics(); });
   auto console = api::ConsoleFiles::read(console_folder(config_));
   if (!console && !config_.console.empty()) return std::unexpected(console.error());
-  log_.info("console: {}", console ? std::to_string(console->size()) + " files, at /console" : console.error().text());
+  log_.info("console: {}", console ? fmt::format("{} files, at /console", console->size()) : console.error().text());
   const auto& client = config_.access.console_client;
   api::add_sign_in_routes(routes, {config_.access.authentication == Authentication::tokens, client});
   api::add_console_routes(server_->router(), std::move(console), client ? api::origin_of_issuer(client->issuer) : "");

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "db/postgres/postgres_journal.h"
@@ -20,7 +21,7 @@ Result<Store> open_store(const Config& config, const std::string& replica, const
     options.on_warning = warn;
     options.log = log;
     options.on_deposed = std::move(on_deposed);
-    options.holder = replica + ", process " + std::to_string(::getpid());
+    options.holder = fmt::format("{}, process {}", replica, ::getpid());
     options.lease = std::chrono::seconds(config.replica.lease_seconds);
     auto journal = db::open_shared_postgres_journal(config.store, options);
     if (!journal) return std::unexpected(journal.error());

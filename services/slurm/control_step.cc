@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::slurm {
 namespace {
 
@@ -37,7 +39,7 @@ Result<void> add_partition_step(std::string_view text, Steps& steps) {
   const std::size_t at = text.find('=');
   const auto step = at == std::string_view::npos ? std::nullopt : step_of(text.substr(at + 1));
   if (at == 0 || !step) {
-    return fail(ErrorKind::invalid, "slurm.partitionStep", "'" + std::string(text) + "' is not the step of a partition",
+    return fail(ErrorKind::invalid, "slurm.partitionStep", fmt::format("'{}' is not the step of a partition", text),
                 "--partition-step", "as in debug=observe; steps are observe, order and place");
   }
   steps.partitions[std::string(text.substr(0, at))] = *step;

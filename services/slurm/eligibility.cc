@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/slurm/hostlist.h"
 
 namespace railweave::slurm {
@@ -131,7 +133,7 @@ bool has_features(const SlurmNode& node, std::string_view expression) {
 std::string sinfo_format() {
   std::string format;
   for (const Field& column : kColumns)
-    format += (format.empty() ? "" : ",") + std::string(column.name) + ":" + std::to_string(column.width);
+    format += fmt::format("{}{}:{}", format.empty() ? "" : ",", column.name, column.width);
   return format;
 }
 

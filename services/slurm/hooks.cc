@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <thread>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/slurm/job_body.h"
@@ -96,7 +98,7 @@ void Hooks::epilog(const HookJob& job) {
   const auto held = [&](const std::string& number) {
     for (const unsigned back : {0U, 1U}) {
       if (back > job.restarts) break;
-      std::string id = placement_of(service_, job.cluster, number + "." + std::to_string(job.restarts - back));
+      std::string id = placement_of(service_, job.cluster, fmt::format("{}.{}", number, job.restarts - back));
       if (!id.empty()) return id;
     }
     return std::string();

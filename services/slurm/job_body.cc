@@ -4,6 +4,8 @@
 #include <charconv>
 #include <map>
 
+#include <fmt/core.h>
+
 namespace railweave::slurm {
 namespace {
 
@@ -21,7 +23,7 @@ Result<std::uint64_t> positive(std::string_view word, std::string_view value) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error == std::errc() && end == value.data() + value.size() && number > 0 && number <= 1'048'576) return number;
-  return refuse("the comment's " + std::string(word) + " is no number from 1 on");
+  return refuse(fmt::format("the comment's {} is no number from 1 on", word));
 }
 
 Result<void> read_word(std::string_view name, std::string_view value, Json& body) {
@@ -40,8 +42,8 @@ Result<void> read_word(std::string_view name, std::string_view value, Json& body
   } else if (name == "priority") {
     body["priority"] = value;
   } else {
-    return refuse("the comment's '" + std::string(name) +
-                  "' is none of tp, pp, dp, cp, ep, guarantee, class, level and priority");
+    return refuse(
+        fmt::format("the comment's '{}' is none of tp, pp, dp, cp, ep, guarantee, class, level and priority", name));
   }
   return {};
 }
@@ -69,7 +71,7 @@ Result<void> fill_data(const SlurmJob& job, Json& body) {
     others *= factors.value(factor, std::uint64_t{1});
   if (!factors.contains("data") && job.gpus % others == 0) factors["data"] = job.gpus / others;
   if (factors.value("data", std::uint64_t{0}) * others == job.gpus) return {};
-  return refuse("the job has " + std::to_string(job.gpus) + " GPUs, which its parallelism does not divide");
+  return refuse(fmt::format("the job has {} GPUs, which its parallelism does not divide", job.gpus));
 }
 
 }  // namespace
@@ -102,8 +104,8 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
     body["parallelism"] = {{"data", job.gpus}};
   }
   body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
-  if (job.time_limit_s > 0) body["expectedDuration"] = "PT" + std::to_string(job.time_limit_s) + "S";
-  const auto seconds = [](std::int64_t s) { return "PT" + std::to_string(s) + "S"; };
+  if (job.time_limit_s > 0) body["expectedDuration"] = fmt::format("PT{}S", job.time_limit_s);
+  const auto seconds = [](std::int64_t s) { return fmt::format("PT{}S", s); };
   body["launcher"] = {{"acceptWithin", seconds(owner.accept_s)},
                       {"notice", seconds(owner.notice_s)},
                       {"releaseWithin", seconds(owner.release_s)}};
@@ -115,8 +117,7 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
   }
   body["gpusPerNode"] = job.gpus / job.nodes;
   if (running == nullptr && !choice.excluded.empty() && choice.allowed.size() < job.nodes) {
-    return refuse("Slurm has " + std::to_string(choice.allowed.size()) + " nodes for it now, and it needs " +
-                  std::to_string(job.nodes));
+    return refuse(fmt::format("Slurm has {} nodes for it now, and it needs {}", choice.allowed.size(), job.nodes));
   }
   if (running != nullptr) {
     body["nodes"] = running->nodes;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -167,11 +168,11 @@ bool told_to_end(double seconds) {
 
 void report_cycle(const CycleReport& did, double ms, std::uint64_t slurm_calls, std::uint64_t railweave_calls) {
   if (did.placed + did.ended + did.adopted + did.repinned + did.evicted + did.left == 0) return;
-  say(std::to_string(did.jobs) + " jobs: " + std::to_string(did.placed) + " placed, " + std::to_string(did.waiting) +
-      " wait, " + std::to_string(did.ended) + " ended, " + std::to_string(did.adopted) + " adopted, " +
-      std::to_string(did.repinned) + " unpinned, " + std::to_string(did.evicted) + " evicted, " +
-      std::to_string(did.left) + " left to Slurm, in " + std::to_string(static_cast<long>(ms)) + " ms with " +
-      std::to_string(slurm_calls) + " commands and " + std::to_string(railweave_calls) + " requests");
+  say(
+      fmt::format("{} jobs: {} placed, {} wait, {} ended, {} adopted, {} unpinned, {} evicted, {} left to Slurm, in {} "
+                  "ms with {} commands and {} requests",
+                  did.jobs, did.placed, did.waiting, did.ended, did.adopted, did.repinned, did.evicted, did.left,
+                  static_cast<long>(ms), slurm_calls, railweave_calls));
 }
 
 int run(const Options& options) {

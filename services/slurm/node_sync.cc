@@ -1,5 +1,7 @@
 #include "services/slurm/node_sync.h"
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::slurm {
@@ -32,8 +34,8 @@ std::string trouble_for_slurm(const NodeLook& node) {
 
 std::string trouble_for_railweave(const NodeLook& node) {
   if (!out_of_use(node.slurm_state) || begins(node.slurm_reason, kFromRailweave)) return {};
-  return std::string(kFromSlurm) + node.slurm_state +
-         (node.slurm_reason.empty() || node.slurm_reason == "none" ? "" : ", " + node.slurm_reason);
+  return fmt::format("{}{}{}", kFromSlurm, node.slurm_state,
+                     node.slurm_reason.empty() || node.slurm_reason == "none" ? "" : ", " + node.slurm_reason);
 }
 
 std::string cut(const std::string& text) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -69,8 +71,7 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   count_nodes(read.jobs, situation);
   if (read.unreadable > 0) {
     // Whose records they are is not known, so no placement is taken for one without a job.
-    say_once(std::to_string(read.unreadable) +
-             " lines of squeue cannot be read; ends of jobs wait until they are gone");
+    say_once(fmt::format("{} lines of squeue cannot be read; ends of jobs wait until they are gone", read.unreadable));
   }
   Plan plan = make_plan(situation);
   if (read.unreadable > 0) plan.end.clear();
@@ -179,7 +180,7 @@ void Operator::repin(const Plan& plan, const Situation& situation, CycleReport& 
       words = array_limit_words(static_cast<std::size_t>(running));
     }
     // Unpinned first: a job that is not placed must not wait for nodes, and one that began just now keeps its placement.
-    if (!update(*job, {pin_text(*job, {}), "StartTime=now+" + std::to_string(options_.grace_s)}, mark_of(words)))
+    if (!update(*job, {pin_text(*job, {}), fmt::format("StartTime=now+{}", options_.grace_s)}, mark_of(words)))
       continue;
     if (refused_.size() == kMaxSaid) refused_.clear();
     // What waits for itself would begin nowhere, and without a reason Slurm has not looked at it yet, as when it was away.
@@ -197,8 +198,8 @@ void Operator::read_blocks(std::int64_t now_s) {
   Blocks read = cli::value_or_fail(slurm_.blocks());
   if (read.exist()) read.level = options_.block_level.empty() ? placements_.block_level() : options_.block_level;
   if (read.exist() && read.size != blocks_.size)
-    say_("Slurm has blocks of " + std::to_string(read.size) + " nodes: Railweave places by " + read.level +
-         ", and pins by leaving other nodes out");
+    say_(fmt::format("Slurm has blocks of {} nodes: Railweave places by {}, and pins by leaving other nodes out",
+                     read.size, read.level));
   blocks_ = std::move(read);
   blocks_due_s_ = now_s + kBlocksEvery_s;
 }
@@ -247,7 +248,7 @@ std::string Operator::why_left(std::span<const Placed> parts, bool all_placed) c
   for (const Placed& part : parts) {
     if (part.gave_up) return part.reason;
     if (all_placed && !blocks_.allow(part.nodes))
-      return "its blocks of " + std::to_string(blocks_.size) + " nodes do not allow what Railweave chose";
+      return fmt::format("its blocks of {} nodes do not allow what Railweave chose", blocks_.size);
   }
   return {};
 }
@@ -420,7 +421,7 @@ void Operator::keep_waiting(const Reasons& reasons, std::int64_t now_s) {
       const bool tell = reason != kTurn && (job->mark != mark || job->is_pinned());
       if (tell && told < options_.most_placed) {
         ++told;
-        update(*job, {pin_text(*job, {}), "StartTime=now+" + std::to_string(options_.grace_s)}, mark);
+        update(*job, {pin_text(*job, {}), fmt::format("StartTime=now+{}", options_.grace_s)}, mark);
       } else if (job->eligible_s - now_s < options_.grace_s / 2) {
         later.push_back(job->target());
       }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/connection/target.h"
@@ -82,8 +84,8 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, const Blocks* b
     if (body && blocks != nullptr) keep_in_blocks(*blocks, job.nodes, job.gpus / std::max(1U, job.nodes), *body);
     if (body)
       open.push_back({i,
-                      "slurm:" + owner_.cluster + ":" + job.key() + ":" + std::to_string(job.submitted_s) +
-                          (asks[i].running == nullptr ? "" : ":runs"),
+                      fmt::format("slurm:{}:{}:{}{}", owner_.cluster, job.key(), job.submitted_s,
+                                  asks[i].running == nullptr ? "" : ":runs"),
                       *body});
     else
       placed[i].reason = body.error().message;
@@ -98,7 +100,7 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, const Blocks* b
     std::erase_if(open, [](const Open& one) { return one.done; });
   }
   for (const Open& one : open) {
-    placed[one.at].reason = "it was placed " + std::to_string(kMaxAttempts) + " times and could not begin";
+    placed[one.at].reason = fmt::format("it was placed {} times and could not begin", kMaxAttempts);
     placed[one.at].gave_up = true;
   }
   return placed;
@@ -107,7 +109,7 @@ std::vector<Placed> Placements::place(std::span<const Ask> asks, const Blocks* b
 void Placements::submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed) {
   Json items = Json::array();
   for (Open& one : batch) {
-    one.body["key"] = one.key + ":" + std::to_string(attempt);
+    one.body["key"] = fmt::format("{}:{}", one.key, attempt);
     items.push_back(one.body);
   }
   ++calls_;

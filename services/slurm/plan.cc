@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <set>
 
+#include <fmt/core.h>
+
 namespace railweave::slurm {
 namespace {
 
@@ -111,7 +113,7 @@ void join_parts(std::vector<const SlurmJob*>& jobs) {
 
 }  // namespace
 
-std::string array_limit_words(std::size_t tasks) { return std::string(kArrayWords) + std::to_string(tasks); }
+std::string array_limit_words(std::size_t tasks) { return fmt::format("{}{}", kArrayWords, tasks); }
 
 Plan make_plan(const Situation& situation) {
   Plan plan;

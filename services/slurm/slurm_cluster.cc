@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/slurm/process.h"
 
 namespace railweave::slurm {
@@ -132,7 +134,7 @@ Result<void> SlurmCluster::signal(const std::string& job, const std::string& sig
 Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t seconds) {
   std::string lines;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    lines += "update jobid=" + jobs[i] + " StartTime=now+" + std::to_string(seconds) + "\n";
+    lines += fmt::format("update jobid={} StartTime=now+{}\n", jobs[i], seconds);
     if (lines.size() + 200 < kMaxInput && i + 1 < jobs.size()) continue;
     if (const auto done = order({"scontrol"}, lines); !done) return done;
     lines.clear();

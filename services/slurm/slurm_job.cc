@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/slurm/ranks/admin_comment.h"
 #include "services/slurm/ranks/rank_text.h"
@@ -200,7 +202,7 @@ bool SlurmJob::runs_where_marked() const {
 std::string squeue_format() {
   std::string format;
   for (const Field& column : kColumns)
-    format += (format.empty() ? "" : ",") + std::string(column.name) + ":" + std::to_string(column.width);
+    format += fmt::format("{}{}:{}", format.empty() ? "" : ",", column.name, column.width);
   return format;
 }
 

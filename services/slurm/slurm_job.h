@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/error.h"
 
 namespace railweave::slurm {
@@ -93,7 +95,7 @@ struct SlurmJob {
   [[nodiscard]] std::vector<std::string> marked_nodes() const;
   // The same for all of its life on one allocation, other after a requeue.
   [[nodiscard]] std::string key() const { return key_of_start(restarts); }
-  [[nodiscard]] std::string key_of_start(unsigned start) const { return id + "." + std::to_string(start); }
+  [[nodiscard]] std::string key_of_start(unsigned start) const { return fmt::format("{}.{}", id, start); }
 };
 
 // Of a time limit as Slurm writes it: "1-02:03:04", "02:03:04", "03:04"; 0 for UNLIMITED and what is none.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 namespace {
 
@@ -116,8 +118,7 @@ void Check::link(const Json& link) {
   const auto capacity = link.at("capacityMbps").get<std::int64_t>();
   const std::int64_t known = network_.rate_mbps.at(directed.first), rate = known == 0 ? kUnknownRateMbps : known;
   if (capacity != rate) {
-    verdict_.fault(name + ": its capacity is not the link's rate, " + std::to_string(rate) + " Mb/s, but " +
-                   std::to_string(capacity));
+    verdict_.fault(fmt::format("{}: its capacity is not the link's rate, {} Mb/s, but {}", name, rate, capacity));
   }
   if (network_.dead.contains(directed.first)) verdict_.fault(name + ": is down and has reservations");
   constexpr std::int64_t usable = 950;
@@ -128,7 +129,7 @@ void Check::link(const Json& link) {
     const auto share = certificate_.at("classes").at(c).at("sharePermille").get<std::int64_t>();
     sum += reserved;
     if (reserved * 1'000'000 > capacity * usable * share) {
-      verdict_.fault(name + ": " + classes_[c] + " has " + std::to_string(reserved) + " Mb/s reserved, over its share");
+      verdict_.fault(fmt::format("{}: {} has {} Mb/s reserved, over its share", name, classes_[c], reserved));
     }
     if (lanes_->reserved_in(directed, c) > reserved) {
       verdict_.fault(name + ": owners of lanes have more than is reserved in " + classes_[c]);
@@ -152,8 +153,8 @@ void Check::promises(const Json& link, const DirectedLink& directed, std::int64_
   if (!has_lanes) return;
   for (const auto& [lane, owner] : lanes_->owners(directed)) {
     if (below(owner.reserved_mbps, classes_.size() + static_cast<std::size_t>(lane))) {
-      verdict_.fault(text_of(directed) + ": the weight of lane " + std::to_string(lane) +
-                     " is below what is reserved for " + owner.job);
+      verdict_.fault(fmt::format("{}: the weight of lane {} is below what is reserved for {}", text_of(directed), lane,
+                                 owner.job));
     }
   }
 }
@@ -196,14 +197,13 @@ void Check::nothing_beside(const std::set<std::string>& exact) {
     }
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       if (reserved[c] <= needed[c] || unknown.contains("class " + classes_[c])) continue;
-      verdict_.fault(text_of(link) + ": " + classes_[c] + " has " + std::to_string(reserved[c]) +
-                     " Mb/s reserved, more than its jobs need");
+      verdict_.fault(
+          fmt::format("{}: {} has {} Mb/s reserved, more than its jobs need", text_of(link), classes_[c], reserved[c]));
     }
     for (const auto& [lane, owner] : lanes_->owners(link)) {
       if (owner.reserved_mbps <= needs(owner.job) || unknown.contains(owner.job)) continue;
-      verdict_.fault(text_of(link) + ": " + std::to_string(owner.reserved_mbps) + " Mb/s of lane " +
-                     std::to_string(lane) + " are reserved for " + owner.job + ", which needs " +
-                     std::to_string(needs(owner.job)));
+      verdict_.fault(fmt::format("{}: {} Mb/s of lane {} are reserved for {}, which needs {}", text_of(link),
+                                 owner.reserved_mbps, lane, owner.job, needs(owner.job)));
     }
   }
 }
@@ -217,8 +217,8 @@ void Check::lids(const Json& job, const Routes& routes) {
     const auto at = routes.port_of.find(switch_of(peer->second));
     const std::uint64_t mask = (1ULL << network_.end_port_lmc.at(port)) - 1;
     const bool is_there = at != routes.port_of.end() && at->second.port(lid) != 0 &&
-                          switch_of(peer->second) + "/" + std::to_string(at->second.port(lid)) == peer->second;
-    if (!is_there || (lid & mask) != 0) verdict_.fault(port + ": its first LID is not " + std::to_string(lid));
+                          fmt::format("{}/{}", switch_of(peer->second), at->second.port(lid)) == peer->second;
+    if (!is_there || (lid & mask) != 0) verdict_.fault(fmt::format("{}: its first LID is not {}", port, lid));
   };
   for (const Json& one : job.value("ports", Json::array())) leads(one, "port");
   for (const Json& one : job.value("flows", Json::array())) {
@@ -267,8 +267,8 @@ void Check::within_reserved(const Loads& loads, const std::string& when) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       const std::int64_t has = reserved == reserved_.end() ? 0 : reserved->second[c];
       if (load[c] <= has) continue;
-      verdict_.fault(text_of(link) + when + ": " + classes_[c] + " can carry " + std::to_string(load[c]) + " Mb/s, " +
-                     std::to_string(has) + " are reserved");
+      verdict_.fault(
+          fmt::format("{}{}: {} can carry {} Mb/s, {} are reserved", text_of(link), when, classes_[c], load[c], has));
     }
   }
 }
@@ -418,7 +418,7 @@ EndPort Check::end_port(const Json& one, const char* name) {
   if (known == network_.end_port_lid.end()) {
     verdict_.fault(port.name + ": the fabric has no such end port");
   } else if (known->second != 0 && known->second != port.lid) {
-    verdict_.fault(port.name + ": has LID " + std::to_string(known->second) + " in the fabric");
+    verdict_.fault(fmt::format("{}: has LID {} in the fabric", port.name, known->second));
   }
   return port;
 }

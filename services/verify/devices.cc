@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 
 void check_devices(const SubnetTables& tables, const Network& network, Verdict& verdict) {
@@ -70,8 +72,7 @@ void take_facts(const SubnetTables& tables, Network& network, Verdict& verdict) 
     const auto lid = network.end_port_lid.find(port);
     if (lid == network.end_port_lid.end()) continue;
     if (lid->second != 0 && lid->second != facts.lid) {
-      verdict.fault(port + ": has LID " + std::to_string(facts.lid) + ", and " + std::to_string(lid->second) +
-                    " in the fabric");
+      verdict.fault(fmt::format("{}: has LID {}, and {} in the fabric", port, facts.lid, lid->second));
     }
     lid->second = facts.lid;
     network.end_port_lmc[port] = facts.lmc;
@@ -103,30 +104,30 @@ void check_limits(const nlohmann::json& certificate, const PortLimits* by_journa
   const auto from = said.at("from").get<std::string>();
   const auto compare = [&](const PortLimits& limits, const std::string& who) {
     if (entries != limits.entries) {
-      verdict.fault("ports have " + std::to_string(limits.entries) + " arbitration entries " + who +
-                    ", the certificate says " + std::to_string(entries));
+      verdict.fault(
+          fmt::format("ports have {} arbitration entries {}, the certificate says {}", limits.entries, who, entries));
     }
     if (mtu != limits.mtu_bytes) {
-      verdict.fault("packets have up to " + std::to_string(limits.mtu_bytes) + " bytes of payload " + who +
-                    ", the certificate says " + std::to_string(mtu));
+      verdict.fault(fmt::format("packets have up to {} bytes of payload {}, the certificate says {}", limits.mtu_bytes,
+                                who, mtu));
     }
     if (from != (limits.known ? "devices" : "specification")) {
-      verdict.fault("what ports can hold is " + std::string(limits.known ? "" : "not ") + "known " + who +
-                    ", the certificate says that it is from the " + from);
+      verdict.fault(fmt::format("what ports can hold is {}known {}, the certificate says that it is from the {}",
+                                limits.known ? "" : "not ", who, from));
     }
   };
   if (by_journal != nullptr) compare(*by_journal, "by the journal");
   if (by_devices != nullptr && by_devices->known) compare(*by_devices, "by what they say themselves");
   if (mtu != 256 && mtu != 512 && mtu != 1024 && mtu != 2048 && mtu != 4096) {
-    verdict.fault("no port has an MTU of " + std::to_string(mtu) + " bytes");
+    verdict.fault(fmt::format("no port has an MTU of {} bytes", mtu));
   }
-  if (entries < 1 || entries > 64) verdict.fault("no port has " + std::to_string(entries) + " arbitration entries");
+  if (entries < 1 || entries > 64) verdict.fault(fmt::format("no port has {} arbitration entries", entries));
   if (from != "devices" && (from != "specification" || mtu != 4096 || entries != 64)) {
     verdict.fault("what ports can hold is from no one: " + from);
   }
   if (said.at("largestPacketBytes").get<std::int64_t>() != largest_packet(mtu) * 64) {
-    verdict.fault("a packet with " + std::to_string(mtu) + " bytes of payload has up to " +
-                  std::to_string(largest_packet(mtu) * 64) + " bytes with its headers");
+    verdict.fault(fmt::format("a packet with {} bytes of payload has up to {} bytes with its headers", mtu,
+                              largest_packet(mtu) * 64));
   }
   if (!said.at("refused").get<std::string>().empty()) {
     verdict.fault("ports do not have the tables of the classes: " + said.at("refused").get<std::string>());

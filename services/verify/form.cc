@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 namespace {
 
@@ -26,7 +28,7 @@ class Form {
   [[nodiscard]] Check number(std::uint64_t most = kMost) {
     return [this, most](const Json& value, const std::string& where) {
       if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-        wrong(where, "a whole number from 0 to " + std::to_string(most));
+        wrong(where, fmt::format("a whole number from 0 to {}", most));
     };
   }
   [[nodiscard]] Check text() {
@@ -47,8 +49,8 @@ class Form {
   [[nodiscard]] Check list(Check of_each, std::size_t exactly = SIZE_MAX) {
     return [this, exactly, of_each = std::move(of_each)](const Json& value, const std::string& where) {
       if (!value.is_array()) return wrong(where, "a list");
-      if (exactly != SIZE_MAX && value.size() != exactly) wrong(where, "a list of " + std::to_string(exactly));
-      for (std::size_t i = 0; i < value.size(); ++i) of_each(value[i], where + "/" + std::to_string(i));
+      if (exactly != SIZE_MAX && value.size() != exactly) wrong(where, fmt::format("a list of {}", exactly));
+      for (std::size_t i = 0; i < value.size(); ++i) of_each(value[i], fmt::format("{}/{}", where, i));
     };
   }
   [[nodiscard]] Check record(std::vector<Field> fields) {

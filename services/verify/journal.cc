@@ -5,6 +5,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include <fmt/core.h>
+
 #include "services/verify/signature.h"
 
 namespace railweave::verify {
@@ -76,8 +78,8 @@ Journal::Journal(const std::string& path, std::uint64_t seq, Verdict& verdict) :
     if (one.contains("end")) {
       ended = true;
       if (one.at("end").get<std::uint64_t>() != last_seq_ || head.at("lastSeq") != one.at("end")) {
-        verdict.fault("the journal's export: its newest record is " + std::to_string(last_seq_) + ", not " +
-                      one.at("end").dump() + " as its end says");
+        verdict.fault(fmt::format("the journal's export: its newest record is {}, not {} as its end says", last_seq_,
+                                  one.at("end").dump()));
       }
       if (one.at("sha256").get<std::string>() != digest.hex()) {
         verdict.fault("the journal's export: was changed since it was made, its SHA-256 is another one");
@@ -93,23 +95,23 @@ Journal::Journal(const std::string& path, std::uint64_t seq, Verdict& verdict) :
       const auto at = one.at("seq").get<std::uint64_t>();
       const auto kind = one.at("kind").get<std::string>();
       if (at != last_seq_ + 1) {
-        verdict.fault("the journal's export: record " + std::to_string(at) + " follows record " +
-                      std::to_string(last_seq_));
+        verdict.fault(fmt::format("the journal's export: record {} follows record {}", at, last_seq_));
       }
       last_seq_ = at;
       if (at <= seq) {
         take_record(one);
       } else if (changes_promises(kind) && ++later == 1) {
-        verdict.fault("the certificate is of another time: it is as of record " + std::to_string(seq) +
-                      ", and record " + std::to_string(at) + " (" + kind + " of " +
-                      one.at("subject").get<std::string>() + ") came after it");
+        verdict.fault(fmt::format(
+            "the certificate is of another time: it is as of record {}, and record {} ({} of {}) came after it", seq,
+            at, kind, one.at("subject").get<std::string>()));
       }
     }
   }
   if (!ended) throw std::runtime_error(path + ": its end is missing");
   if (last_seq_ < seq) {
-    verdict.fault("the certificate is of another time: it is as of record " + std::to_string(seq) +
-                  ", and the journal ends with record " + std::to_string(last_seq_));
+    verdict.fault(
+        fmt::format("the certificate is of another time: it is as of record {}, and the journal ends with record {}",
+                    seq, last_seq_));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 namespace {
 
@@ -29,15 +31,14 @@ Lanes::Lanes(const Json& certificate, const std::vector<std::string>& classes, V
       const auto lane = one.at("lane").get<std::int64_t>();
       const auto own = lane_of_.find(job);
       if (own == lane_of_.end() || own->second != lane) {
-        verdict.fault(link_text(directed) + ": lane " + std::to_string(lane) + " is not that of " + job);
+        verdict.fault(fmt::format("{}: lane {} is not that of {}", link_text(directed), lane, job));
         continue;
       }
       const Owner owner{job, class_of[job], one.at("reservedMbps").get<std::int64_t>()};
       if (owner.reserved_mbps <= 0) verdict.fault(link_text(directed) + ": nothing is reserved for the lane of " + job);
       const auto [at, is_new] = owners_[directed].try_emplace(lane, owner);
       if (!is_new) {
-        verdict.fault(link_text(directed) + ": lane " + std::to_string(lane) + " is of " + at->second.job + " and of " +
-                      job);
+        verdict.fault(fmt::format("{}: lane {} is of {} and of {}", link_text(directed), lane, at->second.job, job));
       }
     }
   }
@@ -58,15 +59,14 @@ std::int64_t Lanes::reserved_in(const DirectedLink& link, std::size_t of_class) 
 void Lanes::use(const std::string& job, const DirectedLink& link, std::int64_t mbps, const std::string& when) {
   const auto own = lane_of_.find(job);
   if (own == lane_of_.end() || mbps == 0) return;
-  const std::string where = link_text(link) + when + ": lane " + std::to_string(own->second);
+  const std::string where = fmt::format("{}{}: lane {}", link_text(link), when, own->second);
   const auto [user, is_first] = users_[link].try_emplace(own->second, job);
   if (!is_first) verdict_.fault(where + " is of " + user->second + " and of " + job);
   const auto& here = owners(link);
   const auto owner = here.find(own->second);
   const std::int64_t reserved = owner != here.end() && owner->second.job == job ? owner->second.reserved_mbps : 0;
   if (mbps > reserved) {
-    verdict_.fault(where + " of " + job + " can carry " + std::to_string(mbps) + " Mb/s, " + std::to_string(reserved) +
-                   " are reserved for it");
+    verdict_.fault(fmt::format("{} of {} can carry {} Mb/s, {} are reserved for it", where, job, mbps, reserved));
   }
 }
 

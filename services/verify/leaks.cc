@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 namespace {
 
@@ -36,7 +38,7 @@ class LeakWalk {
     for (const auto& [out, tables] : tables_.ports) {
       if (!on_link_.contains(out) || !network_.switches.contains(switch_of(out))) continue;
       for (const auto& [in, map] : tables.lane_of) {
-        const auto before = network_.peer.find(switch_of(out) + "/" + std::to_string(in));
+        const auto before = network_.peer.find(fmt::format("{}/{}", switch_of(out), in));
         if (before == network_.peer.end()) continue;
         for (unsigned level = 0; level < kLevels; ++level) {
           const auto owner = owner_.find({out, map[level]});
@@ -85,7 +87,7 @@ class LeakWalk {
       if (const unsigned out = routes->second.port(lid); out != 0) by_out[out].push_back(lid);
     }
     for (auto& [number, rest] : by_out) {
-      const PortName out = switch_of(in) + "/" + std::to_string(number);
+      const PortName out = fmt::format("{}/{}", switch_of(in), number);
       const auto tables = tables_.ports.find(out);
       const auto peer = network_.peer.find(out);
       if (tables == tables_.ports.end() || peer == network_.peer.end() || network_.dead.contains(out)) continue;
@@ -105,8 +107,9 @@ class LeakWalk {
 
   void leak(const std::string& job, const PortName& out, unsigned level) {
     if (!said_.emplace(job, from_port_).second) return;
-    verdict_.fault(from_port_ + " of " + (from_host_.empty() ? "no host" : from_host_) + " gets onto the lane of " +
-                   job + ", which does not run there, at " + out + " with service level " + std::to_string(level));
+    verdict_.fault(
+        fmt::format("{} of {} gets onto the lane of {}, which does not run there, at {} with service level {}",
+                    from_port_, from_host_.empty() ? "no host" : from_host_, job, out, level));
   }
 
   const SubnetTables& tables_;
@@ -160,7 +163,7 @@ std::size_t ports_let_in(const SubnetTables& tables, const Network& network, con
   std::set<PortName> letting;
   for (const auto& [out, of_port] : tables.ports) {
     for (const auto& [in, map] : of_port.lane_of) {
-      const auto from = network.peer.find(switch_of(out) + "/" + std::to_string(in));
+      const auto from = network.peer.find(fmt::format("{}/{}", switch_of(out), in));
       if (from == network.peer.end() || !network.host.contains(from->second)) continue;
       const auto here = jobs.find(from->second);
       bool has_job = false;

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "services/verify/check.h"
@@ -125,8 +126,8 @@ std::size_t check_failures(const Arguments& arguments, Network& network, Check& 
   are_all_checked = checked == claimed.size();
   if (checked < claimed.size()) {
     const auto left_out = std::ranges::find_if(claimed, [&](const std::string& link) { return !given.contains(link); });
-    gaps.add("the tables after " + std::to_string(claimed.size() - checked) + " of " + std::to_string(claimed.size()) +
-             " failures were not given" + (left_out == claimed.end() ? "" : ", the first of " + *left_out));
+    gaps.add(fmt::format("the tables after {} of {} failures were not given{}", claimed.size() - checked,
+                         claimed.size(), left_out == claimed.end() ? "" : ", the first of " + *left_out));
   }
   return checked;
 }
@@ -311,7 +312,7 @@ int run(const std::vector<std::string>& words) {
     std::printf("lanes are entered from links of their owners%s\n",
                 entrances == 0
                     ? " alone"
-                    : (" and at " + std::to_string(entrances) + " other places, from which hosts were walked").c_str());
+                    : (fmt::format(" and at {} other places, from which hosts were walked", entrances)).c_str());
   }
   name_assumptions(running, whole ? &tables : nullptr, network, certificate);
   // 3. Whether it suffices.

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 namespace railweave::verify {
@@ -76,7 +77,7 @@ Network read_network(const std::string& path) {
       device.push_back(plain_guid(one.value("guid", "0")));
       unsigned number = 0;
       for (const Json& port : section(one, "ports")) {
-        const PortName name = device.back() + "/" + std::to_string(++number);
+        const PortName name = fmt::format("{}/{}", device.back(), ++number);
         network.end_port_lid[name] = port.value("lid", std::uint64_t{0});
         network.end_port_lmc[name] = port.value("lmc", 0U);
         network.host[name] = host;
@@ -92,8 +93,8 @@ Network read_network(const std::string& path) {
   adapters(section(file, "adapters"), "");
   const Json& specs = section(file, "linkSpecs");
   for (const Json& link : section(file, "links")) {
-    const PortName a = device.at(link.at(0).get<std::size_t>()) + "/" + std::to_string(link.at(1).get<unsigned>());
-    const PortName b = device.at(link.at(2).get<std::size_t>()) + "/" + std::to_string(link.at(3).get<unsigned>());
+    const PortName a = fmt::format("{}/{}", device.at(link.at(0).get<std::size_t>()), link.at(1).get<unsigned>());
+    const PortName b = fmt::format("{}/{}", device.at(link.at(2).get<std::size_t>()), link.at(3).get<unsigned>());
     const Json& spec = specs.at(link.at(4).get<std::size_t>());
     const std::int64_t rate =
         spec.value("rateMbps", lane_mbps(spec.value("speed", "")) * spec.value("width", std::int64_t{0}));
@@ -113,7 +114,7 @@ bool Entries::add(std::uint64_t lid, unsigned port) {
 
 void Entries::set(std::uint64_t lid, unsigned port) {
   if (lid == 0 || lid >= kLids || port > 255)
-    throw std::runtime_error("an entry of LID " + std::to_string(lid) + " to port " + std::to_string(port));
+    throw std::runtime_error(fmt::format("an entry of LID {} to port {}", lid, port));
   if (lid >= port_of_.size()) port_of_.resize(lid + 1, kNone);
   if (port_of_[lid] == kNone) ++size_;
   port_of_[lid] = static_cast<std::uint16_t>(port);

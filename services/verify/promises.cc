@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 namespace {
 
@@ -88,8 +90,8 @@ void Promises::read_job(const Json& job, const Network& network, Verdict& verdic
   for (const Json& rank : job.at("ranks")) {
     const auto node = rank.at("node").get<std::string>();
     if (rank.at("nics").empty() && promise.on_network && !promise.at_risk) {
-      verdict.fault(promise.job + ": rank " + std::to_string(rank.at("rank").get<std::uint64_t>()) + " on " + node +
-                    " has no port with a cable, and its guarantee is said to hold");
+      verdict.fault(fmt::format("{}: rank {} on {} has no port with a cable, and its guarantee is said to hold",
+                                promise.job, rank.at("rank").get<std::uint64_t>(), node));
     }
     for (const Json& nic : rank.at("nics")) {
       const auto port = nic.at("port").get<std::string>();
@@ -173,8 +175,8 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
     for (const Json& one : job.at("ports")) {
       ports.insert(one.at("port").get<std::string>());
       if (one.at("sendMbps") == promise.rate_mbps && one.at("receiveMbps") == promise.rate_mbps) continue;
-      differs(one.at("port").get<std::string>() + " is promised " + std::to_string(promise.rate_mbps) +
-              " Mb/s in each direction");
+      differs(fmt::format("{} is promised {} Mb/s in each direction", one.at("port").get<std::string>(),
+                          promise.rate_mbps));
     }
     if (ports != promise.ports || ports.size() != job.at("ports").size()) differs("its ranks have other ports");
     return;
@@ -215,7 +217,7 @@ void Promises::compare_flows(const Promise& promise, const Json& job, Verdict& v
     most = std::max(most, sum.mbps);
     if (sum.mbps > promise.rate_mbps + sum.flows) differs(port.first + " has more than its rate");
   }
-  if (most < promise.rate_mbps) differs("no port has its whole rate of " + std::to_string(promise.rate_mbps) + " Mb/s");
+  if (most < promise.rate_mbps) differs(fmt::format("no port has its whole rate of {} Mb/s", promise.rate_mbps));
 }
 
 std::map<std::string, std::size_t> Promises::by_agents() const {

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <fmt/core.h>
+
 namespace railweave::verify {
 namespace {
 
@@ -30,8 +32,7 @@ class TablesReader {
       if (kind == "end") {
         ended = true;
         if (std::to_string(lines) != line.substr(4)) {
-          verdict_.fault("the tables are not whole: " + std::to_string(lines) + " lines, their end says " +
-                         line.substr(4));
+          verdict_.fault(fmt::format("the tables are not whole: {} lines, their end says {}", lines, line.substr(4)));
         }
         continue;
       }
@@ -44,8 +45,8 @@ class TablesReader {
       if (said == entries_of_.end()) {
         verdict_.fault("switch " + guid + ": has entries and no line of its own");
       } else if (said->second != entries.size()) {
-        verdict_.fault("switch " + guid + ": its forwarding table is not whole, " + std::to_string(entries.size()) +
-                       " entries of " + std::to_string(said->second));
+        verdict_.fault(fmt::format("switch {}: its forwarding table is not whole, {} entries of {}", guid,
+                                   entries.size(), said->second));
       }
     }
     tables_.routes.digest = entries_digest(tables_.routes);
@@ -180,7 +181,7 @@ class PortCheck {
   void arbitration(const PortName& name, const Json& link, const PortTables& tables) {
     if (!tables.has_arbitration) return verdict_.fault(name + ": its arbitration was not read");
     if (!tables.high.empty()) {
-      verdict_.fault(name + ": lane " + std::to_string(tables.high.front().first) + " is served before all others");
+      verdict_.fault(fmt::format("{}: lane {} is served before all others", name, tables.high.front().first));
     }
     std::vector<std::pair<std::int64_t, std::int64_t>> said;
     for (const Json& turn : link.at("turns")) {
@@ -193,8 +194,8 @@ class PortCheck {
         return "lane " + std::to_string(list[i].first) + " with weight " + std::to_string(list[i].second);
       };
       if (i < said.size() && i < tables.low.size() && said[i] == tables.low[i]) continue;
-      return verdict_.fault(name + ": turn " + std::to_string(i + 1) + " of its arbitration is of " + text(tables.low) +
-                            ", the certificate says " + text(said));
+      return verdict_.fault(fmt::format("{}: turn {} of its arbitration is of {}, the certificate says {}", name, i + 1,
+                                        text(tables.low), text(said)));
     }
   }
 
@@ -223,17 +224,17 @@ class PortCheck {
     if (network_.switches.contains(switch_of(name))) inputs(name, tables);
     for (const auto& [in, map] : tables.lane_of) {
       const std::string* host = host_behind(name, in);
-      const auto peer = network_.peer.find(switch_of(name) + "/" + std::to_string(in));
+      const auto peer = network_.peer.find(fmt::format("{}/{}", switch_of(name), in));
       const auto came_by = peer == network_.peer.end() ? jobs_with_lanes_.end() : jobs_with_lanes_.find(peer->second);
-      const std::string where = name + " from port " + std::to_string(in) + ": service level ";
+      const std::string where = fmt::format("{} from port {}: service level ", name, in);
       for (unsigned level = 0; level < map.size(); ++level) {
         const auto wanted = slot_of_level.find(level);
         const auto has = slot_of_lane.find(map[level]);
-        const std::string leads = where + std::to_string(level);
+        const std::string leads = fmt::format("{}{}", where, level);
         if (wanted == slot_of_level.end()) {
           if (has != slot_of_lane.end() && has->second >= classes_.size()) {
-            verdict_.fault(leads + " leads to lane " + std::to_string(map[level]) + ", which is " +
-                           owner_of(link, has->second));
+            verdict_.fault(
+                fmt::format("{} leads to lane {}, which is {}", leads, map[level], owner_of(link, has->second)));
           }
           continue;
         }
@@ -244,15 +245,15 @@ class PortCheck {
                                 (came_by != jobs_with_lanes_.end() && came_by->second.contains(whose));
         if (map[level] == kDiscards && slot >= classes_.size() && !from_owner) continue;
         if (has != slot_of_lane.end() && has->second == slot) continue;
-        verdict_.fault(leads + " of " + whose + " leads to lane " + std::to_string(map[level]) + ", which is " +
-                       (has == slot_of_lane.end() ? "not its own" : owner_of(link, has->second)));
+        verdict_.fault(fmt::format("{} of {} leads to lane {}, which is {}", leads, whose, map[level],
+                                   has == slot_of_lane.end() ? "not its own" : owner_of(link, has->second)));
       }
     }
   }
 
   // Where packets come from an adapter; null: from another switch, or it is itself the sender.
   [[nodiscard]] const std::string* host_behind(const PortName& out, unsigned in) const {
-    const auto peer = network_.peer.find(switch_of(out) + "/" + std::to_string(in));
+    const auto peer = network_.peer.find(fmt::format("{}/{}", switch_of(out), in));
     if (peer == network_.peer.end() || !network_.switches.contains(switch_of(out))) return nullptr;
     const auto host = network_.host.find(peer->second);
     return host == network_.host.end() ? nullptr : &host->second;
@@ -270,8 +271,7 @@ class PortCheck {
     for (auto at = network_.peer.lower_bound(guid + "/"); at != network_.peer.end() && switch_of(at->first) == guid;
          ++at) {
       if (network_.dead.contains(at->first) || tables.lane_of.contains(number_of(at->first))) continue;
-      verdict_.fault(name + " from port " + std::to_string(number_of(at->first)) +
-                     ": its map of service levels is missing");
+      verdict_.fault(fmt::format("{} from port {}: its map of service levels is missing", name, number_of(at->first)));
     }
   }
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/json/strict_json.h"
 #include "services/rest/access/shown_event.h"
 #include "services/webhooks/signature.h"
@@ -142,7 +144,7 @@ std::optional<std::string> Delivery::attempt(const db::Record& record, const std
     answer = client_->request(request);  // a kept connection had ended
   if (answer && answer->ok()) return std::nullopt;
   client_.reset();
-  return answer ? "it answered " + std::to_string(answer->status) : answer.error().message;
+  return answer ? fmt::format("it answered {}", answer->status) : answer.error().message;
 }
 
 void Delivery::note_success(std::uint64_t seq) {

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "api/http/connection/connection.h"
 #include "api/http/dispatch/request_checks.h"
 
@@ -107,7 +109,7 @@ std::optional<Response> Connection::examine_body() {
   const std::size_t limit_bytes = body_limit_bytes();
   if (const auto length = parser_->content_length(); length && *length > limit_bytes) {
     return to_response(Error{ErrorKind::tooLarge, "http.bodyTooLarge",
-                             "the body is larger than " + std::to_string(limit_bytes) + " bytes", "", ""});
+                             fmt::format("the body is larger than {} bytes", limit_bytes), "", ""});
   }
   parser_->expect_body(limit_bytes, gzipped, exchange_.held->charge);
   return std::nullopt;

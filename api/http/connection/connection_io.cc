@@ -2,6 +2,7 @@
 #include <span>
 
 #include <boost/beast/http/error.hpp>
+#include <fmt/core.h>
 
 #include "api/http/connection/connection.h"
 
@@ -61,16 +62,14 @@ Connection::Step Connection::refuse_parse(ErrorCode error) {
   switch (parser_->fault()) {
     case RequestParser::Fault::target_too_long:
       io_.metrics.count_malformed();
-      return refuse(
-          414, "http.targetTooLong",
-          "the request's path and query are longer than " + std::to_string(options.max_target_bytes) + " bytes");
+      return refuse(414, "http.targetTooLong",
+                    fmt::format("the request's path and query are longer than {} bytes", options.max_target_bytes));
     case RequestParser::Fault::too_many_headers:
       io_.metrics.count_malformed();
       return refuse(431, "http.tooManyHeaders",
-                    "the request has more than " + std::to_string(options.max_header_count) + " headers");
+                    fmt::format("the request has more than {} headers", options.max_header_count));
     case RequestParser::Fault::body_too_large:
-      return refuse(413, "http.bodyTooLarge",
-                    "the body is larger than " + std::to_string(body_limit_bytes()) + " bytes");
+      return refuse(413, "http.bodyTooLarge", fmt::format("the body is larger than {} bytes", body_limit_bytes()));
     case RequestParser::Fault::no_budget:
       framing_lost_ = true;
       answer_ =
@@ -86,10 +85,10 @@ Connection::Step Connection::refuse_parse(ErrorCode error) {
   if (error == http::error::header_limit) {
     if (!parser_->has_target()) {
       return refuse(414, "http.targetTooLong",
-                    "the request line is longer than " + std::to_string(options.max_header_bytes) + " bytes");
+                    fmt::format("the request line is longer than {} bytes", options.max_header_bytes));
     }
     return refuse(431, "http.headersTooLarge",
-                  "the request's headers are larger than " + std::to_string(options.max_header_bytes) + " bytes");
+                  fmt::format("the request's headers are larger than {} bytes", options.max_header_bytes));
   }
   if (error == http::error::bad_version && claims_other_version(input_.data())) {
     return refuse(505, "http.version", "only HTTP/1.1 and HTTP/1.0 are understood");
@@ -105,7 +104,7 @@ Connection::Step Connection::refuse_silence(const char* phase) {
   if (aborted_) return Step::ended;
   if (timed_out_) {
     io_.metrics.count_timeout(phase);
-    return refuse(408, "http.timeout", std::string("the request's ") + phase + " did not come in time");
+    return refuse(408, "http.timeout", fmt::format("the request's {} did not come in time", phase));
   }
   io_.metrics.count_malformed();
   return refuse(400, "http.incomplete", std::string("the connection ended within the request's ") + phase);

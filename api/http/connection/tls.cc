@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -25,7 +26,7 @@ int choose_http(SSL* /*ssl*/, const unsigned char** chosen, unsigned char* size,
 }
 
 std::unexpected<Error> unusable(const char* what, const std::filesystem::path& file, const ErrorCode& error) {
-  return fail(ErrorKind::invalid, "http.tlsFile", std::string(what) + ": " + error.message(), file.string(),
+  return fail(ErrorKind::invalid, "http.tlsFile", fmt::format("{}: {}", what, error.message()), file.string(),
               "a certificate chain and its key in PEM, as tls_certificate and tls_key name them");
 }
 

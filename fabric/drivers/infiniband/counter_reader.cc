@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric::infiniband {
 
 namespace {
@@ -124,8 +126,8 @@ void CounterReader::ask_traffic(std::size_t index) {
 }
 
 void CounterReader::failed(std::size_t index, const char* what, const MadReply& reply) {
-  readings_[index].reason = reply.silent() ? std::string("does not answer")
-                                           : "refused " + std::string(what) + ": " + status_text(reply.status);
+  readings_[index].reason =
+      reply.silent() ? std::string("does not answer") : fmt::format("refused {}: {}", what, status_text(reply.status));
   begin_next();
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/infiniband/mad/smp.h"
 
 namespace railweave::fabric::infiniband {
@@ -22,7 +24,7 @@ LftEntries wire_entries(const std::array<std::uint16_t, kLidsPerBlock>& ports) {
   return entries;
 }
 
-std::string block_text(const LftBlock& block) { return "LinearForwardingTable " + std::to_string(block.number); }
+std::string block_text(const LftBlock& block) { return fmt::format("LinearForwardingTable {}", block.number); }
 
 }  // namespace
 

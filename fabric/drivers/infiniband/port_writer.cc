@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/infiniband/mad/smp.h"
 
 namespace railweave::fabric::infiniband {
@@ -15,7 +17,7 @@ DirectedRoute route_to_port(const SubnetMap& map, std::uint32_t node, std::uint8
 }
 
 void PortWriter::failed(std::uint32_t node, std::uint8_t port, const std::string& reason) {
-  report_.failed.push_back(to_string(map_.nodes[node].guid()) + "/" + std::to_string(port) + ": " + reason);
+  report_.failed.push_back(fmt::format("{}/{}: {}", to_string(map_.nodes[node].guid()), port, reason));
   map_.nodes[node].unread = true;  // what is known of it may be wrong: the next sweep reads it, whatever it reports
 }
 
@@ -61,7 +63,7 @@ Result<void> PortWriter::set_lids(std::span<const LidAssignment> lids, Lid sm_li
     const auto found = map_.by_guid.find(wanted.device);
     if (found == map_.by_guid.end() || !map_.nodes[found->second].present ||
         wanted.port >= map_.nodes[found->second].ports.size()) {
-      report_.failed.push_back(to_string(wanted.device) + "/" + std::to_string(wanted.port) + ": is not in the subnet");
+      report_.failed.push_back(fmt::format("{}/{}: is not in the subnet", to_string(wanted.device), wanted.port));
       continue;
     }
     const std::uint32_t node = found->second;

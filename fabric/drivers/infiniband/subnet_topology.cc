@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/infiniband/subnet_draft.h"
 
 namespace railweave::fabric::infiniband {
@@ -26,13 +28,13 @@ void add_silent(const SubnetMap& map, TopologyBuilder& builder) {
   constexpr std::size_t kMaxObjects = 1000;
   Finding finding{"silentDevice",
                   Severity::warning,
-                  std::to_string(map.silent.size()) + (map.silent.size() == 1 ? " device does" : " devices do") +
-                      " not answer subnet management; what is behind may be missing",
+                  fmt::format("{}{} not answer subnet management; what is behind may be missing", map.silent.size(),
+                              map.silent.size() == 1 ? " device does" : " devices do"),
                   {}};
   for (const auto& device : map.silent) {
     if (finding.objects.size() == kMaxObjects) break;
     finding.objects.push_back(device.guid.known() ? to_string(device.guid)
-                                                  : to_string(device.behind) + "/" + std::to_string(device.port));
+                                                  : fmt::format("{}/{}", to_string(device.behind), device.port));
   }
   builder.add_finding(std::move(finding));
 }

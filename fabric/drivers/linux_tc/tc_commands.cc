@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/linux_tc/interface_name.h"
 
 namespace railweave::fabric::linux_tc {
@@ -13,7 +15,7 @@ namespace {
 Result<void> check_interface(std::string_view interface) {
   if (interface == kInterfaceVariable) return {};
   if (is_interface_name(interface)) return {};
-  return fail(ErrorKind::invalid, "tc.invalid", "'" + std::string(interface) + "' is no name of an interface");
+  return fail(ErrorKind::invalid, "tc.invalid", fmt::format("'{}' is no name of an interface", interface));
 }
 
 std::string hex(unsigned value) {
@@ -39,10 +41,10 @@ Result<std::vector<std::string>> htb_commands(std::string_view interface, RateMb
     sum += one.rate.value();
   }
   if (sum > link.value()) {
-    return refuse("the classes are promised " + std::to_string(sum) + " Mb/s of " + std::to_string(link.value()));
+    return refuse(fmt::format("the classes are promised {} Mb/s of {}", sum, link.value()));
   }
   const std::string dev = "dev " + std::string(interface);
-  const auto mbit = [](RateMbps rate) { return std::to_string(rate.value()) + "mbit"; };
+  const auto mbit = [](RateMbps rate) { return fmt::format("{}mbit", rate.value()); };
   // What a class may send at once when the kernel comes late: HTB forgets what exceeds it, and with that the guarantee. A
   // slow link has 10 ms, as busy processors schedule no finer, up to 128 KiB; a fast one a timer tick of 1 ms. At least two
   // of the largest packets with offloads off.
@@ -60,12 +62,13 @@ Result<std::vector<std::string>> htb_commands(std::string_view interface, RateMb
     const TcClass& one = classes[i];
     const RateMbps ceiling = one.ceiling.value() == 0 ? link : one.ceiling;
     const std::string id = "1:" + hex(static_cast<unsigned>(i + 2)).substr(2);
-    commands.push_back("tc class replace " + dev + " parent 1:1 classid " + id + " htb rate " + mbit(one.rate) +
-                       " ceil " + mbit(ceiling) + " burst " + burst(one.rate) + " cburst " + burst(ceiling) + " prio " +
-                       std::to_string(std::min<unsigned>(one.priority, 7)) + " quantum 3028");
+    commands.push_back(fmt::format(
+        "tc class replace {} parent 1:1 classid {} htb rate {} ceil {} burst {} cburst {} prio {} quantum 3028", dev,
+        id, mbit(one.rate), mbit(ceiling), burst(one.rate), burst(ceiling), std::min<unsigned>(one.priority, 7)));
     if (i + 1 == classes.size()) continue;  // the default
-    commands.push_back("tc filter replace " + dev + " parent 1: protocol ip prio " + std::to_string(10 + i) +
-                       " u32 match ip tos " + hex(one.dscp * 4U) + " 0xfc flowid " + id);
+    commands.push_back(
+        fmt::format("tc filter replace {} parent 1: protocol ip prio {} u32 match ip tos {} 0xfc flowid {}", dev,
+                    10 + i, hex(one.dscp * 4U), id));
   }
   return commands;
 }
@@ -86,15 +89,15 @@ Result<std::vector<std::string>> dcb_commands(std::string_view interface, const 
     percent[one.traffic_class] = one.percent;
     lossless[one.traffic_class] = one.lossless;
     sum += one.percent;
-    map += " " + std::to_string(one.dscp) + ":" + std::to_string(one.traffic_class);
+    map += fmt::format(" {}:{}", one.dscp, one.traffic_class);
   }
-  if (sum != 100) return refuse("the percentages sum to " + std::to_string(sum) + " of 100");
+  if (sum != 100) return refuse(fmt::format("the percentages sum to {} of 100", sum));
   std::string tsa, bandwidth, priorities, pfc;
   for (unsigned tc = 0; tc < 8; ++tc) {
-    const std::string at = " " + std::to_string(tc) + ":";
+    const std::string at = fmt::format(" {}:", tc);
     tsa += at + "ets";
-    bandwidth += at + std::to_string(percent[tc]);
-    priorities += at + std::to_string(taken[tc] ? tc : 0);
+    bandwidth += fmt::format("{}{}", at, percent[tc]);
+    priorities += fmt::format("{}{}", at, taken[tc] ? tc : 0);
     pfc += at + (lossless[tc] ? "on" : "off");
   }
   const std::string dev = " dev " + std::string(interface);

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/staged_writes.h"
 #include "fabric/routing/plane/plane_tables.h"
 
@@ -177,7 +179,7 @@ Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const F
       }
       stages.failed(i);
       if (!isolated.insert(block.sw).second) continue;
-      const std::string name = "LinearForwardingTable " + std::to_string(block.number);
+      const std::string name = fmt::format("LinearForwardingTable {}", block.number);
       report.isolated.push_back({block.sw, outcome == WriteOutcome::silent    ? "does not answer"
                                            : outcome == WriteOutcome::refused ? "refused " + name
                                                                               : name + " reads back differently"});
@@ -197,7 +199,7 @@ Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> l
   BringUpReport report;
   for (const LidAssignment& wanted : lids) {
     if (silent_.contains(wanted.device) || !takes(wanted.device)) {
-      report.failed.push_back(to_string(wanted.device) + "/" + std::to_string(wanted.port) + ": does not answer");
+      report.failed.push_back(fmt::format("{}/{}: does not answer", to_string(wanted.device), wanted.port));
       continue;
     }
     Lid& lid = lids_[{wanted.device, wanted.port}];

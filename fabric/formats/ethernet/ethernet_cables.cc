@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -46,7 +48,7 @@ void EthernetCables::add_cable(std::string_view device, std::string_view port, s
   Port& own = port_at(device, port);
   const std::string peer_name = short_device(peer), peer_port_name = escaped_name(peer_port);
   if (own.in_cable && (own.peer != peer_name || own.peer_port != peer_port_name)) {
-    two_cables_.insert(short_device(device) + "/" + std::string(port));
+    two_cables_.insert(fmt::format("{}/{}", short_device(device), port));
     return;
   }
   own.in_cable = true;

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/natural_order.h"
 
 namespace railweave::fabric {
@@ -15,15 +17,13 @@ Result<void> check(const GpuAttachment& attachment) {
   const unsigned domain = attachment.nvlink_domain_gpus;
   if (node < 1 || node > TopologyBuilder::kMaxGpusPerHost) {
     return fail(ErrorKind::invalid, "gpus.perNode",
-                "a node cannot have " + std::to_string(node) + " GPUs; give 1 to " +
-                    std::to_string(TopologyBuilder::kMaxGpusPerHost));
+                fmt::format("a node cannot have {} GPUs; give 1 to {}", node, TopologyBuilder::kMaxGpusPerHost));
   }
   if (domain == 0 || (domain <= node ? node % domain : domain % node) == 0) return {};
   return fail(ErrorKind::invalid, "gpus.nvlinkDomain",
-              domain < node ? "NVLink domains of " + std::to_string(domain) + " GPUs do not divide a node of " +
-                                  std::to_string(node)
-                            : "an NVLink domain of " + std::to_string(domain) +
-                                  " GPUs is not a whole number of nodes of " + std::to_string(node),
+              domain < node
+                  ? fmt::format("NVLink domains of {} GPUs do not divide a node of {}", domain, node)
+                  : fmt::format("an NVLink domain of {} GPUs is not a whole number of nodes of {}", domain, node),
               {}, "give a divisor or a multiple of the GPUs per node, or 0 for no NVLink");
 }
 
@@ -42,9 +42,9 @@ Result<std::size_t> attach_gpus(TopologyBuilder& builder, const GpuAttachment& a
                 "which hosts count as compute is guessed from their names");
   }
   if (hosts.size() * attachment.gpus_per_node > TopologyBuilder::kMaxGpus) {
-    return fail(ErrorKind::tooLarge, "fabric.tooLarge",
-                std::to_string(hosts.size()) + " hosts of " + std::to_string(attachment.gpus_per_node) +
-                    " GPUs are more GPUs than are supported");
+    return fail(
+        ErrorKind::tooLarge, "fabric.tooLarge",
+        fmt::format("{} hosts of {} GPUs are more GPUs than are supported", hosts.size(), attachment.gpus_per_node));
   }
   std::ranges::sort(hosts, [](const auto& a, const auto& b) { return natural_compare(a.first, b.first) < 0; });
 
@@ -59,17 +59,17 @@ Result<std::size_t> attach_gpus(TopologyBuilder& builder, const GpuAttachment& a
       if (last > i) range += ".." + hosts[last].first;
       domain = builder.nvlink_domain(range, {}, attachment.rate_per_gpu);
       if (last + 1 - i < domain_nodes) {
-        builder.add_finding({"partialNvlinkDomain",
-                             Severity::info,
-                             "the last NVLink domain has " + std::to_string(last + 1 - i) + " nodes, the others " +
-                                 std::to_string(domain_nodes),
-                             {range}});
+        builder.add_finding(
+            {"partialNvlinkDomain",
+             Severity::info,
+             fmt::format("the last NVLink domain has {} nodes, the others {}", last + 1 - i, domain_nodes),
+             {range}});
       }
     }
     for (unsigned g = 0; g < attachment.gpus_per_node; ++g) {
       if (domain_gpus > 0 && domain_nodes == 1 && g % domain_gpus == 0) {
         const bool whole_node = domain_gpus == attachment.gpus_per_node;
-        domain = builder.nvlink_domain(whole_node ? name : name + "/nvlink-" + std::to_string(g / domain_gpus), {},
+        domain = builder.nvlink_domain(whole_node ? name : fmt::format("{}/nvlink-{}", name, g / domain_gpus), {},
                                        attachment.rate_per_gpu);
       }
       const GpuDraft gpu = builder.add_gpu(host);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/lower_case.h"
 #include "fabric/formats/text/json_reader.h"
 #include "fabric/formats/text/name_text.h"
@@ -127,7 +129,7 @@ class CliqueRowsReader {
       const auto begin = line.find_first_not_of(" \t");
       if (begin == std::string_view::npos || line[begin] == '#') continue;
       if (line.size() > kMaxLineBytes) {
-        unreadable_.add(lines.number(), kMaxLineBytes, "a line of at most " + std::to_string(kMaxLineBytes) + " bytes");
+        unreadable_.add(lines.number(), kMaxLineBytes, fmt::format("a line of at most {} bytes", kMaxLineBytes));
         continue;
       }
       const auto cells = cells_of(line);
@@ -178,7 +180,7 @@ class CliqueRowsReader {
     if (not_available_.size() < kMaxFindingObjects) not_available_.emplace_back(node);
   }
   std::unexpected<Error> too_many_rows() const {
-    return fail(ErrorKind::tooLarge, "fabric.tooLarge", "more than " + std::to_string(kMaxCliqueRows) + " rows",
+    return fail(ErrorKind::tooLarge, "fabric.tooLarge", fmt::format("more than {} rows", kMaxCliqueRows),
                 options_.source);
   }
 
@@ -209,7 +211,7 @@ class CliqueRowsReader {
     if (!uuid) return json.fail_at(start, "expected " + std::string(kExpectedUuid), "nvlinkCliques.clusterUuid");
     const auto clique = parse_clique(row.clique);
     if (!clique) return json.fail_at(start, "expected " + std::string(kExpectedClique), "nvlinkCliques.cliqueId");
-    if (rows_.size() >= kMaxCliqueRows) return json.too_large("more than " + std::to_string(kMaxCliqueRows) + " rows");
+    if (rows_.size() >= kMaxCliqueRows) return json.too_large(fmt::format("more than {} rows", kMaxCliqueRows));
     rows_.push_back({std::move(row.node), std::move(*uuid), *clique, std::move(row.platform)});
     return true;
   }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <pugixml.hpp>
 
 #include "fabric/formats/text/name_text.h"
@@ -77,7 +78,7 @@ class NcclTopologyReader {
 
   Result<void> walk(pugi::xml_node parent, Path& path, std::size_t cpu_depth) {
     if (path.size() > kMaxDepth) {
-      return std::unexpected(error(parent, "elements nested more than " + std::to_string(kMaxDepth) + " deep"));
+      return std::unexpected(error(parent, fmt::format("elements nested more than {} deep", kMaxDepth)));
     }
     for (const auto node : parent.children()) {
       const std::string_view name = node.name();
@@ -118,7 +119,7 @@ class NcclTopologyReader {
   Result<void> add_gpu(pugi::xml_node gpu, pugi::xml_node at, const Path& path, std::size_t cpu_depth,
                        std::uint64_t bus, const std::string& bus_id) {
     if (gpus_.size() >= TopologyBuilder::kMaxGpusPerHost) {
-      return std::unexpected(error(at, "more than " + std::to_string(TopologyBuilder::kMaxGpusPerHost) + " GPUs"));
+      return std::unexpected(error(at, fmt::format("more than {} GPUs", TopologyBuilder::kMaxGpusPerHost)));
     }
     std::optional<unsigned> number;
     if (gpu.attribute("dev")) {
@@ -144,7 +145,7 @@ class NcclTopologyReader {
     if (names.empty()) names.emplace_back();
     for (auto& name : names) nics_.push_back({bus, bus_id, path, cpu_depth, {}, std::move(name)});
     if (nics_.size() > kMaxAffinityNics) {
-      return std::unexpected(error(nic, "more than " + std::to_string(kMaxAffinityNics) + " adapters"));
+      return std::unexpected(error(nic, fmt::format("more than {} adapters", kMaxAffinityNics)));
     }
     return {};
   }
@@ -197,8 +198,7 @@ class NcclTopologyReader {
 Result<GpuAffinity> read_nccl_topology(std::string_view text, const ReadOptions& options) {
   if (text.size() > kMaxAffinityBytes) {
     return fail(ErrorKind::tooLarge, "input.tooLarge",
-                "the topology file has " + std::to_string(text.size()) + " bytes; at most " +
-                    std::to_string(kMaxAffinityBytes) + " are read",
+                fmt::format("the topology file has {} bytes; at most {} are read", text.size(), kMaxAffinityBytes),
                 options.source);
   }
   return NcclTopologyReader(text, options).read();

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/text/name_text.h"
 #include "fabric/formats/text/text_lines.h"
 
@@ -116,8 +118,8 @@ class MatrixReader {
       titles_.push_back(std::move(title));
     }
     if (gpus > TopologyBuilder::kMaxGpusPerHost || affinity_.nics.size() > kMaxAffinityNics) {
-      return error(1, "more than " + std::to_string(TopologyBuilder::kMaxGpusPerHost) + " GPUs or " +
-                          std::to_string(kMaxAffinityNics) + " adapters");
+      return error(1,
+                   fmt::format("more than {} GPUs or {} adapters", TopologyBuilder::kMaxGpusPerHost, kMaxAffinityNics));
     }
     affinity_.nics_of_gpu.resize(gpus);
     rows_seen_.resize(gpus);
@@ -159,7 +161,7 @@ class MatrixReader {
     line_ = titles_.empty() ? 1 : line_;
     if (titles_.empty()) return error(1, "expected a line of titles with GPU0: the matrix of nvidia-smi topo -m");
     if (const auto missing = std::ranges::find(rows_seen_, false); missing != rows_seen_.end()) {
-      return error(1, "the row of GPU" + std::to_string(missing - rows_seen_.begin()) + " is missing");
+      return error(1, fmt::format("the row of GPU{} is missing", missing - rows_seen_.begin()));
     }
     for (auto& nic : affinity_.nics) {
       if (number_after("NIC", nic.device)) nic.device.clear();  // no legend: known by its place only
@@ -183,8 +185,7 @@ class MatrixReader {
 Result<GpuAffinity> read_nvidia_smi_topo(std::string_view text, const ReadOptions& options) {
   if (text.size() > kMaxAffinityBytes) {
     return fail(ErrorKind::tooLarge, "input.tooLarge",
-                "the matrix has " + std::to_string(text.size()) + " bytes; at most " +
-                    std::to_string(kMaxAffinityBytes) + " are read",
+                fmt::format("the matrix has {} bytes; at most {} are read", text.size(), kMaxAffinityBytes),
                 options.source);
   }
   const auto plain = plain_text(text, options);

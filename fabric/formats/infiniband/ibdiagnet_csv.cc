@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/lower_case.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
@@ -87,7 +89,7 @@ class IbdiagnetReader {
         section_ = {};
       } else if (!line.empty() && is_read(section_)) {
         if (line.size() > kMaxLineBytes || !read_row(csv_cells(line), titles)) {
-          unreadable_.add(lines.number(), 1, "a row of section " + std::string(section_) + " with all its columns");
+          unreadable_.add(lines.number(), 1, fmt::format("a row of section {} with all its columns", section_));
         }
         titles = false;
       }

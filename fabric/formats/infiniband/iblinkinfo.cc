@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/infiniband/host_names.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
@@ -116,7 +118,7 @@ class IblinkinfoReader {
 
   void read_line(std::string_view line) {
     if (line.size() > kMaxLineBytes) {
-      return unreadable_.add(line_, kMaxLineBytes, "a line of at most " + std::to_string(kMaxLineBytes) + " bytes");
+      return unreadable_.add(line_, kMaxLineBytes, fmt::format("a line of at most {} bytes", kMaxLineBytes));
     }
     const auto begin = line.find_first_not_of(" \t");
     if (begin == std::string_view::npos || line[begin] == '#') return;
@@ -215,7 +217,7 @@ class IblinkinfoReader {
       const std::uint32_t peer = peer_of(cable);
       if (peer == kNoDevice) {
         if (++count <= kMaxFindingObjects) {
-          lost.push_back(to_string(draft_.device(cable.device).guid) + "/" + std::to_string(cable.port));
+          lost.push_back(fmt::format("{}/{}", to_string(draft_.device(cable.device).guid), cable.port));
         }
         continue;
       }
@@ -233,8 +235,9 @@ class IblinkinfoReader {
     }
     if (count == 0) return;
     builder_.add_finding({"peerNotFound", Severity::warning,
-                          options_.source + ": the other end of " + std::to_string(count) +
-                              " links is not in the output, or shares its LID with another device; they are left out",
+                          fmt::format("{}: the other end of {} links is not in the output, or shares its LID with "
+                                      "another device; they are left out",
+                                      options_.source, count),
                           std::move(lost)});
   }
 

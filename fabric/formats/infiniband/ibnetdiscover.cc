@@ -6,6 +6,8 @@
 #include <string>
 #include <unordered_map>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/infiniband/netlist_line.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/text_lines.h"
@@ -73,7 +75,7 @@ class IbnetdiscoverReader {
     line = start.rest();
     if (line.empty() || line.front() == '#') return;
     if (line.size() > kMaxLineBytes) {
-      unreadable_.add(line_, kMaxLineBytes, "a line of at most " + std::to_string(kMaxLineBytes) + " bytes");
+      unreadable_.add(line_, kMaxLineBytes, fmt::format("a line of at most {} bytes", kMaxLineBytes));
     } else if (line.front() == '[') {
       (read_port(line, indent) ? readable_ : left_out_) += 1;
     } else if (is_netlist_header(line)) {
@@ -89,8 +91,8 @@ class IbnetdiscoverReader {
   // A fabric of which half is missing would look whole: whatever is routed or placed on it is wrong.
   [[nodiscard]] Error mostly_unreadable() const {
     return {ErrorKind::malformed, "input.unreadable",
-            std::to_string(left_out_) + " of " + std::to_string(left_out_ + readable_) +
-                " lines about devices and ports cannot be read as " + std::string(kFormat),
+            fmt::format("{} of {} lines about devices and ports cannot be read as {}", left_out_, left_out_ + readable_,
+                        kFormat),
             location_text(options_.source, 1, 1),
             "was the output copied whole, and not through a tool that changes it?"};
   }
@@ -116,11 +118,12 @@ class IbnetdiscoverReader {
     current_ = device(*id);
     auto& device = draft_.device(current_);
     if (device.has_section) {
-      builder_.add_finding({"duplicateSection",
-                            Severity::warning,
-                            location_text(options_.source, line_, indent + 1) + ": the device " + to_string(id->guid) +
-                                " was described before; the two descriptions are taken together",
-                            {to_string(id->guid)}});
+      builder_.add_finding(
+          {"duplicateSection",
+           Severity::warning,
+           fmt::format("{}: the device {} was described before; the two descriptions are taken together",
+                       location_text(options_.source, line_, indent + 1), to_string(id->guid)),
+           {to_string(id->guid)}});
     }
     device.has_section = true;
     device.ports = std::max(device.ports, header->ports);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/infiniband/netlist_line.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/text_lines.h"
@@ -59,7 +61,7 @@ class IbsimReader {
     line = start.rest();
     if (line.empty() || line.front() == '#') return {};
     if (line.size() > kMaxLineBytes) {
-      unreadable_.add(line_, kMaxLineBytes, "a line of at most " + std::to_string(kMaxLineBytes) + " bytes");
+      unreadable_.add(line_, kMaxLineBytes, fmt::format("a line of at most {} bytes", kMaxLineBytes));
     } else if (line.front() == '[') {
       read_port(line, indent);
     } else if (is_netlist_header(line)) {

@@ -4,6 +4,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/infiniband/ibsim.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -50,9 +52,9 @@ class IbsimWriter {
   void name_devices() {
     std::unordered_set<std::string> used;
     const auto unique = [&](const char* prefix, Guid guid) {
-      const std::string plain = prefix + to_string(guid);
+      const std::string plain = fmt::format("{}{}", prefix, to_string(guid));
       std::string id = plain;
-      for (unsigned n = 2; !used.insert(id).second; ++n) id = plain + "-" + std::to_string(n);
+      for (unsigned n = 2; !used.insert(id).second; ++n) id = fmt::format("{}-{}", plain, n);
       return id;
     };
     for (const auto sw : topology_.switches()) switch_ids_.push_back(unique("S-", topology_.guid(sw)));

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 #include "fabric/formats/infiniband/host_names.h"
 #include "fabric/formats/infiniband/network_parts.h"
@@ -40,8 +42,7 @@ void SubnetDraft::add_cable_end(const CableEnd& end) {
 Error SubnetDraft::over_limit_error(const ReadOptions& options) {
   return {ErrorKind::tooLarge,
           "fabric.tooLarge",
-          "more than " + std::to_string(kMaxDevices) + " devices or " + std::to_string(kMaxCableEnds) +
-              " lines about ports in one file",
+          fmt::format("more than {} devices or {} lines about ports in one file", kMaxDevices, kMaxCableEnds),
           options.source,
           {}};
 }
@@ -80,10 +81,10 @@ class SubnetDraft::Assembly {
       port_count_ += device.ports;
     }
     if (port_count_ > TopologyBuilder::kMaxPorts) {
-      return fail(ErrorKind::tooLarge, "fabric.tooLarge",
-                  "the devices have " + std::to_string(port_count_) + " ports; at most " +
-                      std::to_string(TopologyBuilder::kMaxPorts) + " are supported",
-                  options_.source);
+      return fail(
+          ErrorKind::tooLarge, "fabric.tooLarge",
+          fmt::format("the devices have {} ports; at most {} are supported", port_count_, TopologyBuilder::kMaxPorts),
+          options_.source);
     }
     claims_.assign(port_count_, kNone);
     for (std::uint32_t c = 0; c < draft_.cables_.size(); ++c) {
@@ -104,9 +105,9 @@ class SubnetDraft::Assembly {
     }
     if (count == 0) return;
     builder_.add_finding({"deviceWithoutSection", Severity::warning,
-                          std::to_string(count) + (count == 1 ? " device is" : " devices are") +
-                              " named as the other end of links but not described; what the links say is taken. Is the "
-                              "file complete?",
+                          fmt::format("{}{} named as the other end of links but not described; what the links say is "
+                                      "taken. Is the file complete?",
+                                      count, count == 1 ? " device is" : " devices are"),
                           std::move(objects)});
   }
 
@@ -121,7 +122,7 @@ class SubnetDraft::Assembly {
 
   Lid unicast(unsigned lid, std::uint32_t device, unsigned port) {
     if (lid <= kLastUnicastLid) return static_cast<Lid>(lid);
-    add_object(bad_lids_, to_string(draft_.devices_[device].guid) + "/" + std::to_string(port));
+    add_object(bad_lids_, fmt::format("{}/{}", to_string(draft_.devices_[device].guid), port));
     return 0;
   }
 
@@ -140,7 +141,7 @@ class SubnetDraft::Assembly {
     std::vector<SubnetId> subnets;
     for (const std::uint32_t network : networks) {
       while (made.size() <= network) {
-        const std::string number = made.size() == 1 ? "" : "-" + std::to_string(made.size());
+        const std::string number = made.size() == 1 ? "" : fmt::format("-{}", made.size());
         made.push_back(builder_.subnet(options_.subnet + "-storage" + number, SubnetKind::storage));
       }
       subnets.push_back(made[network]);
@@ -200,9 +201,9 @@ class SubnetDraft::Assembly {
           if (!is_new) {
             builder_.add_finding({"duplicateDescription",
                                   Severity::warning,
-                                  "the adapters " + to_string(at->second) + " and " + to_string(device.guid) +
-                                      " are both described as '" + description +
-                                      "'; the second is taken for a machine of its own that was not given a name",
+                                  fmt::format("the adapters {} and {} are both described as '{}'; the second is taken "
+                                              "for a machine of its own that was not given a name",
+                                              to_string(at->second), to_string(device.guid), description),
                                   {to_string(at->second), to_string(device.guid)}});
             identity.kind = AdapterIdentity::Kind::generic;
           }
@@ -272,10 +273,9 @@ class SubnetDraft::Assembly {
       if (guids.size() < 2) continue;
       std::vector<std::string> objects;
       for (const auto& guid : guids) add_object(objects, guid);
-      builder_.add_finding(
-          {"equalDescriptions", Severity::warning,
-           std::to_string(guids.size()) + " " + what + " are all described as '" + description + "', " + then,
-           std::move(objects)});
+      builder_.add_finding({"equalDescriptions", Severity::warning,
+                            fmt::format("{} {} are all described as '{}', {}", guids.size(), what, description, then),
+                            std::move(objects)});
     }
   }
 

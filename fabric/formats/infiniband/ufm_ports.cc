@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/whole_number.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
@@ -144,7 +146,7 @@ class UfmPortsReader {
     for (const Cable& cable : cables_) {
       const auto peer = by_guid_.find(cable.peer.guid);
       if (peer == by_guid_.end()) {
-        lost_.add(to_string(cable.at.guid) + "_" + std::to_string(cable.at.number));
+        lost_.add(fmt::format("{}_{}", to_string(cable.at.guid), cable.at.number));
         continue;
       }
       auto& drafted = draft_.device(peer->second);
@@ -165,7 +167,7 @@ class UfmPortsReader {
   void tell(const char* code, Left& left, const char* what) {
     if (left.count == 0) return;
     builder_.add_finding(
-        {code, Severity::warning, options_.source + ": " + std::to_string(left.count) + what, std::move(left.shown)});
+        {code, Severity::warning, fmt::format("{}: {}{}", options_.source, left.count, what), std::move(left.shown)});
   }
 
   JsonReader json_;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/text/json_reader.h"
 
 namespace railweave::fabric {
@@ -42,7 +44,7 @@ std::string_view label(const Labels& labels, std::string_view name) {
 std::vector<std::string> tiers_of(const Labels& labels) {
   std::vector<std::string> tiers;
   for (unsigned tier = 0; tier + 1 < SiteFacts::kMaxTiers; ++tier) {
-    const auto value = label(labels, std::string(kTierLabel) + std::to_string(tier));
+    const auto value = label(labels, fmt::format("{}{}", kTierLabel, tier));
     if (!value.empty()) tiers.emplace_back(value);
   }
   for (const auto& family : kFamilies) {
@@ -145,7 +147,7 @@ class NodeListReader {
   void add(const KubernetesNode& node) {
     ++rows_;
     if (node.name.empty() || (!node.kind.empty() && node.kind != "Node")) {
-      return facts_.leave_out("item " + std::to_string(rows_), node.name.empty() ? "it has no name" : "it is no node");
+      return facts_.leave_out(fmt::format("item {}", rows_), node.name.empty() ? "it has no name" : "it is no node");
     }
     facts_.add_gpus(node.name, node.gpus, label(node.labels, "nvidia.com/gpu.product"));
     facts_.add_tiers(node.name, tiers_of(node.labels));

@@ -2,6 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/native/native_reader.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -45,7 +47,7 @@ bool NativeReader::read_adapter_fields() {
 
 HcaDraft NativeReader::add_adapter(HostDraft host, std::string_view host_name, const AdapterFields& adapter) {
   const std::string description = adapter.description.value_or(
-      host && !adapter.device.empty() ? std::string(host_name) + ' ' + adapter.device : std::string());
+      host && !adapter.device.empty() ? fmt::format("{} {}", host_name, adapter.device) : std::string());
   const auto ports = static_cast<unsigned>(adapter.ports.size());
   const HcaDraft draft = builder_.add_hca({.guid = adapter.guid,
                                            .kind = adapter.kind,
@@ -141,10 +143,10 @@ bool NativeReader::read_host() {
     if (fields.domain) builder_.set_nvlink_domain(gpu, fields.domain, fields.clique);
     for (const auto nic : fields.nics) {
       if (nic >= drafts_.size()) {
-        return json_->fail_at(fields.nics_offset,
-                              "there is no adapter " + std::to_string(nic) + "; the host has " +
-                                  std::to_string(drafts_.size()) + ", numbered from 0",
-                              "native.reference");
+        return json_->fail_at(
+            fields.nics_offset,
+            fmt::format("there is no adapter {}; the host has {}, numbered from 0", nic, drafts_.size()),
+            "native.reference");
       }
       builder_.add_nic(gpu, drafts_[nic]);
     }

@@ -1,6 +1,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/native/native_json.h"
 #include "fabric/formats/native/native_reader.h"
 #include "fabric/formats/text/text_lines.h"
@@ -65,8 +67,7 @@ bool NativeReader::find_sections() {
     }
     if (field == "version") {
       return json.whole_number(version, UINT32_MAX) &&
-             (version == 1 ||
-              json.fail("version " + std::to_string(version) + " is not known; expected 1", "native.version"));
+             (version == 1 || json.fail(fmt::format("version {} is not known; expected 1", version), "native.version"));
     }
     for (std::size_t i = 0; i < kSections.size(); ++i) {
       if (kSections[i].name != field) continue;
@@ -212,7 +213,7 @@ bool NativeReader::read_link() {
   if (!read) return false;
   if (column != 5) return json_->fail("expected five numbers");
   if (spec >= link_specs_.size()) {
-    return json_->fail("there is no link specification " + std::to_string(spec), "native.reference");
+    return json_->fail(fmt::format("there is no link specification {}", spec), "native.reference");
   }
   builder_.connect(*a, *b, link_specs_[spec]);
   return true;
@@ -222,8 +223,7 @@ bool NativeReader::row_device(std::optional<CableEnd>& end) {
   std::size_t device = 0;
   if (!json_->whole_number(device, UINT32_MAX)) return false;
   if (device >= devices_.size()) {
-    return json_->fail("there is no device " + std::to_string(device) + "; there are " +
-                           std::to_string(devices_.size()) + ", numbered from 0",
+    return json_->fail(fmt::format("there is no device {}; there are {}, numbered from 0", device, devices_.size()),
                        "native.reference");
   }
   end = devices_[device].first;
@@ -234,7 +234,7 @@ bool NativeReader::row_device(std::optional<CableEnd>& end) {
 bool NativeReader::row_port(std::optional<CableEnd>& end) {
   if (!json_->whole_number(end->port, TopologyBuilder::kMaxPortsPerDevice)) return false;
   return (end->port >= 1 && end->port <= row_ports_) ||
-         json_->fail("the device has ports 1 to " + std::to_string(row_ports_), "native.reference");
+         json_->fail(fmt::format("the device has ports 1 to {}", row_ports_), "native.reference");
 }
 
 bool NativeReader::read_finding() {
@@ -273,7 +273,7 @@ bool NativeReader::rate(RateMbps& value) {
 }
 
 bool NativeReader::too_many(std::string_view what) {
-  return json_->too_large("more " + std::string(what) + " than are supported; see the limits in topology_builder.h");
+  return json_->too_large(fmt::format("more {} than are supported; see the limits in topology_builder.h", what));
 }
 
 Result<void> read_native_json(std::string_view text, const ReadOptions& options, TopologyBuilder& builder) {

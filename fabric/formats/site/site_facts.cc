@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "fabric/base/units.h"
 #include "fabric/formats/site/tier_switches.h"
@@ -78,7 +80,7 @@ void SiteFacts::add_gpus(std::string_view host, unsigned count, std::string_view
   HostFacts& facts = at(host);
   if (count > TopologyBuilder::kMaxGpusPerHost) return leave_out(facts.name, "more than 64 GPUs in one host");
   if (facts.gpus && *facts.gpus != count) {
-    disagree("GPUs", facts.gpus_from, facts.name, std::to_string(*facts.gpus) + " and " + std::to_string(count));
+    disagree("GPUs", facts.gpus_from, facts.name, fmt::format("{} and {}", *facts.gpus, count));
   } else if (!facts.gpus) {
     facts.gpus = count;
     facts.gpus_from = source_;
@@ -147,7 +149,7 @@ void SiteFacts::give_gpus(TopologyBuilder& builder, HostDraft host, const HostFa
   if (const std::size_t present = builder.gpu_count(host); present > 0) {
     if (present != *facts.gpus) {
       source_ = facts.gpus_from;
-      disagree("GPUs", "the fabric", facts.name, std::to_string(present) + " and " + std::to_string(*facts.gpus));
+      disagree("GPUs", "the fabric", facts.name, fmt::format("{} and {}", present, *facts.gpus));
     }
     return;
   }
@@ -174,8 +176,7 @@ void SiteFacts::complete_products() {
 
 Result<void> SiteFacts::move_into(TopologyBuilder& builder) {
   if (over_limit() > 0) {
-    return fail(ErrorKind::tooLarge, "fabric.tooLarge",
-                std::to_string(over_limit()) + " hosts are more than supported");
+    return fail(ErrorKind::tooLarge, "fabric.tooLarge", fmt::format("{} hosts are more than supported", over_limit()));
   }
   const bool cabled = builder.switch_count() > 0;
   std::unordered_map<std::string, HostDraft> cabled_hosts;
@@ -248,9 +249,9 @@ std::vector<Finding> compare_with_cabling(const SiteFacts& facts, const Topology
     std::vector<std::string> objects{name};
     for (const HostId host : hosts) add_bounded(objects, std::string(topology.name(host)));
     findings.push_back({"groupNotNear", Severity::warning,
-                        name + " is one group of " + std::to_string(hosts.size()) + " hosts to " + group.from +
-                            ", and by its cables " + std::to_string(under.size()) +
-                            " leaf groups: jobs that are kept in it cross spines nevertheless",
+                        fmt::format("{} is one group of {} hosts to {}, and by its cables {} leaf groups: jobs that "
+                                    "are kept in it cross spines nevertheless",
+                                    name, hosts.size(), group.from, under.size()),
                         std::move(objects)});
   }
   return findings;

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 
 namespace railweave::fabric {
@@ -101,9 +103,9 @@ class TierSwitches {
          std::move(names)});
     builder_.add_finding({"speedAssumed",
                           Severity::warning,
-                          "no source tells of rates: " + std::to_string(kAssumedGbpsPerGpu) +
-                              " Gb/s for each GPU are assumed, and no oversubscription. Predicted times and bandwidths "
-                              "are as good as that",
+                          fmt::format("no source tells of rates: {} Gb/s for each GPU are assumed, and no "
+                                      "oversubscription. Predicted times and bandwidths are as good as that",
+                                      kAssumedGbpsPerGpu),
                           {}});
   }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -37,12 +39,12 @@ std::string padded(std::uint64_t number, std::size_t width) {
 // The text of one part between commas outside of brackets, such as "dgx-[001-032,040]".
 Result<void> expand_part(std::string_view part, std::size_t most, std::vector<std::string>& names) {
   const auto refuse = [&](const std::string& what) {
-    return fail(ErrorKind::malformed, "slurm.badHostlist", "'" + std::string(part) + "' is no list of names: " + what);
+    return fail(ErrorKind::malformed, "slurm.badHostlist", fmt::format("'{}' is no list of names: {}", part, what));
   };
   const std::size_t open = part.find('[');
   if (open == std::string_view::npos) {
     if (part.find(']') != std::string_view::npos) return refuse("a bracket ends that did not begin");
-    if (names.size() == most) return refuse("more than " + std::to_string(most) + " names");
+    if (names.size() == most) return refuse(fmt::format("more than {} names", most));
     names.emplace_back(part);
     return {};
   }
@@ -61,10 +63,10 @@ Result<void> expand_part(std::string_view part, std::size_t most, std::vector<st
     const auto b = std::from_chars(last.data(), last.data() + last.size(), to);
     const bool numbers = a.ec == std::errc() && a.ptr == first.data() + first.size() && b.ec == std::errc() &&
                          b.ptr == last.data() + last.size();
-    if (!numbers || to < from) return refuse("'" + std::string(range) + "' is no range of numbers");
+    if (!numbers || to < from) return refuse(fmt::format("'{}' is no range of numbers", range));
     for (std::uint64_t number = from; number <= to; ++number) {
       // What follows the bracket may have brackets of its own: "rack[1-2]-n[1-8]".
-      const std::string name = std::string(prefix) + padded(number, first.size()) + std::string(suffix);
+      const std::string name = fmt::format("{}{}{}", prefix, padded(number, first.size()), suffix);
       if (const auto done = expand_part(name, most, names); !done) return done;
     }
     if (range.size() == ranges.size()) return {};

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/lower_case.h"
 #include "fabric/formats/slurm/gres.h"
 #include "fabric/formats/slurm/slurm_tree.h"
@@ -91,7 +93,7 @@ Result<void> read_slurm_topology(std::string_view text, const ReadOptions& optio
     if (name.empty()) name = value_of(whole, "blockname");
     if (name.empty() && !value_of(whole, "blocksizes").empty()) continue;
     if (name.empty() || whole.size() > kMaxSlurmLine) {
-      facts.leave_out("line " + std::to_string(lines.number()), "neither SwitchName= nor BlockName=");
+      facts.leave_out(fmt::format("line {}", lines.number()), "neither SwitchName= nor BlockName=");
       continue;
     }
     (void)tree.add(name, value_of(whole, "nodes"), value_of(whole, "switches"), lines.number(), facts);
@@ -127,7 +129,7 @@ Result<void> read_slurm_nodes(std::string_view text, const ReadOptions& options,
       if (json.peek() != '{') return json.skip_value();
       SlurmNode node;
       if (!read_one_node(json, node)) return false;
-      const std::string where = "node " + std::to_string(row);
+      const std::string where = fmt::format("node {}", row);
       if (node.name.empty()) {
         facts.leave_out(where, "it has no name");
       } else {

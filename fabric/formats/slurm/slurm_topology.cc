@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/base/natural_order.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "fabric/topology/locality.h"
@@ -41,7 +43,7 @@ std::string slurm_name(const std::string& name, std::set<std::string>& taken) {
   for (const char c : name) plain += is_slurm_name(std::string_view(&c, 1)) ? c : '_';
   if (plain.empty()) plain = "group";
   std::string unique = plain;
-  for (unsigned n = 2; !taken.insert(unique).second; ++n) unique = plain + "." + std::to_string(n) + "x";
+  for (unsigned n = 2; !taken.insert(unique).second; ++n) unique = fmt::format("{}.{}x", plain, n);
   return unique;
 }
 
@@ -74,8 +76,8 @@ class SlurmWriter {
                   "names of Slurm's nodes are made of letters, digits, '.', '_' and '-'");
     }
     if (!refused_.empty()) {
-      out_.notes.push_back(std::to_string(refused_.size()) + " nodes are left out, as Slurm takes no such names, '" +
-                           refused_.front() + "' for example");
+      out_.notes.push_back(fmt::format("{} nodes are left out, as Slurm takes no such names, '{}' for example",
+                                       refused_.size(), refused_.front()));
     }
     if (plugin == SlurmPlugin::tree) {
       write_tree(format);
@@ -153,8 +155,8 @@ class SlurmWriter {
     const auto parts = members(*locality_.find(LevelKind::cluster));
     if (parts.size() > 1 && format == SlurmFormat::conf) {
       return fail(ErrorKind::invalid, "slurm.severalFabrics",
-                  "nothing joins the fabric's " + std::to_string(parts.size()) +
-                      " parts, and blocks in topology.conf are of one fabric",
+                  fmt::format("nothing joins the fabric's {} parts, and blocks in topology.conf are of one fabric",
+                              parts.size()),
                   {},
                   "topology.yaml (Slurm 25.05 and later) has a topology for each part; a tree is right for any Slurm");
     }
@@ -181,8 +183,14 @@ class SlurmWriter {
   void write_part(SlurmFormat format, const Groups& groups, std::size_t size, const std::string& name,
                   bool is_default) {
     if (format == SlurmFormat::yaml) {
-      out_.text += "- topology: \"" + name + "\"\n  cluster_default: " + (is_default ? "true" : "false") +
-                   "\n  block:\n    block_sizes:\n      - " + std::to_string(size) + "\n    blocks:\n";
+      out_.text += fmt::format(
+          "- topology: \"{}\"\n"
+          "  cluster_default: {}\n"
+          "  block:\n"
+          "    block_sizes:\n"
+          "      - {}\n"
+          "    blocks:\n",
+          name, is_default ? "true" : "false", size);
     }
     for (const Group& group : groups) {
       const std::string list = compress_hostlist(group.nodes);
@@ -190,7 +198,7 @@ class SlurmWriter {
                        ? "BlockName=" + group.name + " Nodes=" + list + "\n"
                        : "      - block: \"" + group.name + "\"\n        nodes: \"" + list + "\"\n";
     }
-    if (format == SlurmFormat::conf) out_.text += "BlockSizes=" + std::to_string(size) + "\n";
+    if (format == SlurmFormat::conf) out_.text += fmt::format("BlockSizes={}\n", size);
   }
 
   const Topology& topology_;

@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/slurm/hostlist.h"
 
 namespace railweave::fabric {
 
 bool SlurmTree::add(const std::string& name, const std::string& nodes, const std::string& children, std::size_t line,
                     SiteFacts& facts) {
-  const std::string where = (line == 0 ? "" : "line " + std::to_string(line) + ", ") + name;
+  const std::string where = (line == 0 ? "" : fmt::format("line {}, ", line)) + name;
   const auto expand = [&](const std::string& list, std::vector<std::string>& into) {
     if (list.empty()) return true;
     auto names = expand_hostlist(list);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -41,7 +43,7 @@ Result<PfcHeadroom> pfc_headroom(RateMbps rate, double cable_m, const SonicAsic&
   const auto quanta = pause_quanta().lower_bound((rate.value() + 999) / 1000);
   if (quanta == pause_quanta().end() || rate.value() <= 0) {
     return fail(ErrorKind::invalid, "sonic.invalid",
-                "how fast a peer obeys a pause is not known at " + std::to_string(rate.value()) + " Mb/s", {},
+                fmt::format("how fast a peer obeys a pause is not known at {} Mb/s", rate.value()), {},
                 "it is up to 800 Gb/s");
   }
   if (!(cable_m >= 0 && cable_m <= kLongestCableM)) {
@@ -70,8 +72,8 @@ Result<std::vector<SonicTable>> sonic_buffer_tables(const SonicBuffers& buffers)
     const double metres = std::max(1.0, std::ceil(cable.length_m));
     const auto headroom = pfc_headroom(cable.rate, metres, buffers.asic);
     if (!headroom) return fail(headroom.error().kind, headroom.error().code, headroom.error().message, cable.port);
-    const std::string profile = "pg_lossless_" + std::to_string(cable.rate.value()) + "_" +
-                                text(static_cast<std::uint64_t>(metres)) + "m_profile";
+    const std::string profile =
+        fmt::format("pg_lossless_{}_{}m_profile", cable.rate.value(), text(static_cast<std::uint64_t>(metres)));
     if (!cable.lossless.empty()) headrooms[profile] = *headroom;
     reserved += headroom->size_bytes * cable.lossless.size();
     groups_with_headroom += cable.lossless.size();

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -30,7 +32,7 @@ Result<void> check_port(const SonicLanes& lanes, const SonicLanePort& port, std:
     queued[queue.traffic_class] = true;
     sum += queue.weight;
   }
-  if (sum > 100) return refuse("the weights sum to " + std::to_string(sum) + " of 100", port.name);
+  if (sum > 100) return refuse(fmt::format("the weights sum to {} of 100", sum), port.name);
   for (const std::uint8_t mark : port.distrusted) {
     if (std::ranges::find(lanes.marks, mark, &SonicMark::dscp) == lanes.marks.end()) {
       return refuse("a DSCP that is not trusted is no mark's", port.name);
@@ -92,8 +94,8 @@ std::string dscp_map(const SonicLanes& lanes, const std::vector<std::uint8_t>& d
 }
 
 std::string scheduler_name(const SonicQueue& queue) {
-  return queue.strict_bytes_per_s == 0 ? "scheduler.lanes." + std::to_string(queue.weight)
-                                       : "scheduler.strict." + std::to_string(queue.strict_bytes_per_s);
+  return queue.strict_bytes_per_s == 0 ? fmt::format("scheduler.lanes.{}", queue.weight)
+                                       : fmt::format("scheduler.strict.{}", queue.strict_bytes_per_s);
 }
 
 std::string scheduler_row(const SonicQueue& queue) {
@@ -125,7 +127,7 @@ std::string marking_row(const SonicMark& mark) {
 std::string numbers_text(std::vector<std::uint8_t> numbers) {
   std::ranges::sort(numbers);
   std::string text;
-  for (const unsigned number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
+  for (const unsigned number : numbers) text += fmt::format("{}{}", text.empty() ? "" : ",", number);
   return text;
 }
 
@@ -173,7 +175,7 @@ std::string map_tables(const SonicLanes& lanes) {
   const auto table = [](const char* name, const Rows& map) {
     Rows rows;
     rows.add(kLaneMap, map.object());
-    return "\"" + std::string(name) + "\":" + rows.object() + ",\n";
+    return fmt::format("\"{}\":{},\n", name, rows.object());
   };
   return table("TC_TO_QUEUE_MAP", same) + table("TC_TO_DSCP_MAP", marks) + table("TC_TO_PRIORITY_GROUP_MAP", groups) +
          table("MAP_PFC_PRIORITY_TO_QUEUE", same) +
@@ -209,8 +211,8 @@ Result<std::string> write_sonic_lanes(const SonicLanes& lanes) {
     auto& name = map_of[distrusted];
     if (name.empty()) {
       name = kLaneMap;
-      for (const std::uint8_t dscp : distrusted) name += "_NO" + std::to_string(dscp);
-      if (name.size() > 32) name = std::string(kLaneMap) + "_T" + std::to_string(map_of.size());
+      for (const std::uint8_t dscp : distrusted) name += fmt::format("_NO{}", dscp);
+      if (name.size() > 32) name = fmt::format("{}_T{}", kLaneMap, map_of.size());
     }
     ports.add(port.name, port_row(lanes, port, name));
     for (const SonicQueue& queue : port.queues) {
@@ -218,9 +220,9 @@ Result<std::string> write_sonic_lanes(const SonicLanes& lanes) {
       one.field("scheduler", scheduler_name(queue));
       const auto mark = std::ranges::find(lanes.marks, queue.traffic_class, &SonicMark::traffic_class);
       if (mark != lanes.marks.end() && mark->ecn_max_bytes > 0) {
-        one.field("wred_profile", "RAILWEAVE_" + std::to_string(queue.traffic_class));
+        one.field("wred_profile", fmt::format("RAILWEAVE_{}", queue.traffic_class));
       }
-      queues.add(port.name + "|" + std::to_string(queue.traffic_class), one.object());
+      queues.add(fmt::format("{}|{}", port.name, queue.traffic_class), one.object());
       scheduler_rows[scheduler_name(queue)] = scheduler_row(queue);
     }
     if (!port.lossless.empty()) {
@@ -237,7 +239,7 @@ Result<std::string> write_sonic_lanes(const SonicLanes& lanes) {
   for (const auto& [distrusted, name] : map_of) trusts.add(name, dscp_map(lanes, distrusted));
   for (const auto& [name, row] : scheduler_rows) schedulers.add(name, row);
   for (const SonicMark& mark : lanes.marks) {
-    if (mark.ecn_max_bytes > 0) profiles.add("RAILWEAVE_" + std::to_string(mark.traffic_class), marking_row(mark));
+    if (mark.ecn_max_bytes > 0) profiles.add(fmt::format("RAILWEAVE_{}", mark.traffic_class), marking_row(mark));
   }
   std::string text =
       "{\n\"DSCP_TO_TC_MAP\":" + trusts.object() + ",\n" + map_tables(lanes) + "\"SCHEDULER\":" + schedulers.object();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 namespace {
 
@@ -19,7 +21,7 @@ Result<void> check(const SonicQos& qos) {
   unsigned sum = 0, lossless = 0;
   for (std::size_t i = 0; i < qos.classes.size(); ++i) {
     const SonicClass& one = qos.classes[i];
-    const std::string where = "/classes/" + std::to_string(i);
+    const std::string where = fmt::format("/classes/{}", i);
     if (one.dscp > 63 || dscp[one.dscp]) return refuse("a DSCP is 0 to 63 and its class's own", where);
     if (one.traffic_class > 7 || taken[one.traffic_class])
       return refuse("a traffic class is 0 to 7 and its own", where);
@@ -32,7 +34,7 @@ Result<void> check(const SonicQos& qos) {
     sum += one.strict ? 0 : one.weight;
     lossless += one.lossless ? 1U : 0U;
   }
-  if (sum > 100) return refuse("the weights sum to " + std::to_string(sum) + " of 100", "/classes");
+  if (sum > 100) return refuse(fmt::format("the weights sum to {} of 100", sum), "/classes");
   if (lossless > 2) return refuse("more than two lossless classes", "/classes");
   if (qos.other_class > 7 || !taken[qos.other_class]) return refuse("other traffic has no class", "/otherClass");
   for (const std::string& port : qos.ports) {
@@ -107,7 +109,7 @@ Result<std::string> write_sonic_qos(const SonicQos& qos) {
     same.emplace_back(std::to_string(tc), std::to_string(tc));
     groups.emplace_back(std::to_string(tc), is_lossless[tc] ? std::to_string(tc) : "0");
     if (is_lossless[tc]) {
-      lossless += (lossless.empty() ? "" : ",") + std::to_string(tc);
+      lossless += fmt::format("{}{}", lossless.empty() ? "" : ",", tc);
       pause_groups.emplace_back(std::to_string(tc), std::to_string(tc));
     }
   }

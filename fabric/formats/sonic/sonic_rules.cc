@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "fabric/base/whole_number.h"
@@ -155,10 +156,10 @@ class Checker {
     if (!is_name(name)) note(entry, "a map's name is a letter or digit, then at most 31 of these, '-' and '_'");
     for (const auto& [from, to] : row.items()) {
       if (!number_in(from, 0, rule.most_key)) {
-        note(entry + " " + from, "'" + from + "' is not 0 to " + std::to_string(rule.most_key));
+        note(entry + " " + from, fmt::format("'{}' is not 0 to {}", from, rule.most_key));
       }
       if (!to.is_string() || !number_in(to.get<std::string>(), 0, rule.most_value)) {
-        note(entry + " " + from, to.dump() + " is not 0 to " + std::to_string(rule.most_value));
+        note(entry + " " + from, fmt::format("{} is not 0 to {}", to.dump(), rule.most_value));
       }
     }
   }
@@ -184,7 +185,7 @@ class Checker {
     const auto dash = range.find('-');
     const auto first = number_in(range.substr(0, dash), 0, most);
     const auto last = dash == std::string::npos ? first : number_in(range.substr(dash + 1), 0, most);
-    if (!first || !last || *first > *last) note(entry, "'" + range + "' is not 0 to " + std::to_string(most));
+    if (!first || !last || *first > *last) note(entry, fmt::format("'{}' is not 0 to {}", range, most));
   }
 
   void check_row(const std::string& entry, const Json& row, const FieldRules& rules) {
@@ -208,9 +209,10 @@ class Checker {
     switch (rule.holds) {
       case Holds::number:
         if (!number_in(value, rule.least, rule.most)) {
-          note(at, "'" + value + "' is no number from " + std::to_string(rule.least) +
-                       (rule.most == std::numeric_limits<std::int64_t>::max() ? " on"
-                                                                              : " to " + std::to_string(rule.most)));
+          note(at,
+               fmt::format(
+                   "'{}' is no number from {}{}", value, rule.least,
+                   rule.most == std::numeric_limits<std::int64_t>::max() ? " on" : fmt::format(" to {}", rule.most)));
         }
         return;
       case Holds::choice:
@@ -276,7 +278,7 @@ class Checker {
     if (entry == "PFC_WD|GLOBAL") return;
     if (row.contains("POLL_INTERVAL")) note(entry + " POLL_INTERVAL", "is GLOBAL's");
     for (const char* field : {"action", "detection_time"}) {
-      if (!row.contains(field)) note(entry, std::string("the field ") + field + " is missing");
+      if (!row.contains(field)) note(entry, fmt::format("the field {} is missing", field));
     }
     const auto all = config_.find("PFC_WD")->find("GLOBAL");
     const auto poll =

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/text/json_reader.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -49,7 +51,7 @@ class ShapeReader {
     if (json_.peek() != '{') return json_.skip_value();
     std::size_t count = 0;
     return json_.entries([&](std::string_view key) {
-      if (++count <= kMaxFields) shape_.add(name + "." + std::string(key));
+      if (++count <= kMaxFields) shape_.add(fmt::format("{}.{}", name, key));
       return json_.skip_value();
     });
   }
@@ -100,8 +102,7 @@ Recognised of_slurm_jobs(const JsonShape& shape) {
 
 Recognised of_nodes(const JsonShape& shape, std::string_view text) {
   for (const std::string_view field : {"nodes/gres", "nodes/slurmd_start_time", "nodes/boot_time"}) {
-    if (shape.has(field))
-      return {SourceKind::slurm_nodes, "its \"nodes\" have \"" + std::string(field.substr(6)) + "\""};
+    if (shape.has(field)) return {SourceKind::slurm_nodes, fmt::format("its \"nodes\" have \"{}\"", field.substr(6))};
   }
   const bool cliques = shape.has("nodes/clusterUuid") || shape.has("nodes/cliqueId") ||
                        text.find("nvidia.com/gpu.clique") != std::string_view::npos || shape.has("nodes/labels");

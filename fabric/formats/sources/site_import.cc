@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/ethernet/lldp.h"
 #include "fabric/formats/ethernet/openconfig.h"
 #include "fabric/formats/ethernet/sonic_cables.h"
@@ -181,12 +183,12 @@ class SiteReader {
     if (!affinity) return std::unexpected(affinity.error());
     const auto among = options_.hosts ? options_.hosts : [](std::string_view) { return true; };
     if (apply_affinity(*affinity, among, builder_) > 0) return {};
-    builder_.add_finding(
-        {"affinityNotApplied",
-         Severity::warning,
-         source.name + ": no host has " + std::to_string(affinity->nics_of_gpu.size()) +
-             " GPUs and one of the adapters of this machine; which adapter is near which GPU is not known",
-         {source.name}});
+    builder_.add_finding({"affinityNotApplied",
+                          Severity::warning,
+                          fmt::format("{}: no host has {} GPUs and one of the adapters of this machine; which adapter "
+                                      "is near which GPU is not known",
+                                      source.name, affinity->nics_of_gpu.size()),
+                          {source.name}});
     return {};
   }
 
@@ -194,8 +196,8 @@ class SiteReader {
     if (!tells_of_fabric(source.recognised.kind)) return;
     builder_.add_finding({"readFrom",
                           Severity::info,
-                          source.name + " was read as " + std::string(description(source.recognised.kind)) + ": " +
-                              source.recognised.why + (source.read_at.empty() ? "" : "; of " + source.read_at),
+                          fmt::format("{} was read as {}: {}{}", source.name, description(source.recognised.kind),
+                                      source.recognised.why, source.read_at.empty() ? "" : "; of " + source.read_at),
                           {source.name}});
   }
 

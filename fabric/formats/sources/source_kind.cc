@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/format.h"
 #include "fabric/formats/infiniband/iblinkinfo.h"
 #include "fabric/formats/infiniband/opensm_links.h"
@@ -66,8 +68,8 @@ SourceKind kind_of_format(Format format) {
 }
 
 std::string shown_line(std::size_t number, std::string_view line) {
-  return "line " + std::to_string(number) + " is '" + escaped_name(line.substr(0, kShownBytes)) +
-         (line.size() > kShownBytes ? "..." : "") + "'";
+  return fmt::format("line {} is '{}{}'", number, escaped_name(line.substr(0, kShownBytes)),
+                     line.size() > kShownBytes ? "..." : "");
 }
 
 bool is_variable(std::string_view text) {

@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -19,7 +21,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool JsonReader::Names::add(std::string_view name, JsonReader& reader) {
   const std::uint64_t hash = std::hash<std::string_view>{}(name);
   if (std::find(hashes_.begin(), hashes_.begin() + count_, hash) != hashes_.begin() + count_) {
-    return reader.fail("the field '" + std::string(name) + "' is given twice", "json.duplicateField");
+    return reader.fail(fmt::format("the field '{}' is given twice", name), "json.duplicateField");
   }
   if (count_ == hashes_.size()) return reader.fail("too many fields in one object", "json.tooManyFields");
   hashes_[count_++] = hash;
@@ -63,7 +65,7 @@ bool JsonReader::too_large(std::string message) {
 }
 
 bool JsonReader::unknown_field(std::string_view field, std::string_view where) {
-  return fail("unknown field '" + escaped_name(field.substr(0, kMaxNameBytes)) + "' in " + std::string(where),
+  return fail(fmt::format("unknown field '{}' in {}", escaped_name(field.substr(0, kMaxNameBytes)), where),
               "json.unknownField");
 }
 
@@ -94,7 +96,7 @@ bool JsonReader::next(char bracket) {
   } else {
     fail_at(at_,
             c == '\0' ? "the text ends within " + std::string(bracket == '}' ? "an object" : "an array")
-                      : std::string("expected ',' or '") + bracket + "'",
+                      : fmt::format("expected ',' or '{}'", bracket),
             "json.syntax");
   }
   return false;
@@ -206,7 +208,7 @@ bool JsonReader::name(std::string& value) {
   std::string_view text;
   if (!raw_string(text)) return false;
   if (text.size() > kMaxStoredNameBytes) {
-    return fail("a name of more than " + std::to_string(kMaxStoredNameBytes) + " bytes", "json.name");
+    return fail(fmt::format("a name of more than {} bytes", kMaxStoredNameBytes), "json.name");
   }
   if (!is_clean_name(text)) return fail("control character in a name", "json.name");
   value.assign(text);
@@ -258,7 +260,7 @@ bool JsonReader::whole_number(std::uint64_t& value, std::uint64_t max) {
   if (!number_text(text)) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value > max) {
-    return fail("expected a whole number from 0 to " + std::to_string(max));
+    return fail(fmt::format("expected a whole number from 0 to {}", max));
   }
   return true;
 }

@@ -2,19 +2,20 @@
 
 #include <charconv>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 
 std::string location_text(std::string_view source, std::size_t line, std::size_t column) {
   std::string text(source);
   if (!text.empty()) text += ": ";
-  return text + "line " + std::to_string(line) + ", column " + std::to_string(column);
+  return fmt::format("{}line {}, column {}", text, line, column);
 }
 
 Result<std::string_view> plain_text(std::string_view text, const ReadOptions& options) {
   if (text.size() > kMaxInputBytes) {
     return fail(ErrorKind::tooLarge, "input.tooLarge",
-                "the input has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(kMaxInputBytes) +
-                    " are read",
+                fmt::format("the input has {} bytes; at most {} are read", text.size(), kMaxInputBytes),
                 options.source);
   }
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
@@ -84,7 +85,7 @@ void UnreadableLines::add(std::size_t line, std::size_t column, std::string_view
   if (count_ <= kMaxReported) {
     builder_.add_finding({"unreadableLine",
                           Severity::warning,
-                          location + ": expected " + std::string(expected) + "; the line is left out",
+                          fmt::format("{}: expected {}; the line is left out", location, expected),
                           {location}});
   }
 }
@@ -95,8 +96,7 @@ Error UnreadableLines::unreadable_error(std::string_view format) const {
             location_text(options_.source, 1, 1), "is the file complete, and is the format right?"};
   }
   return {ErrorKind::malformed, "input.unreadable",
-          std::to_string(count_) + " lines cannot be read as " + std::string(format) + "; at the first one, expected " +
-              first_expected_,
+          fmt::format("{} lines cannot be read as {}; at the first one, expected {}", count_, format, first_expected_),
           first_location_, "is the format right?"};
 }
 
@@ -104,7 +104,7 @@ void UnreadableLines::finish() {
   if (count_ <= kMaxReported) return;
   builder_.add_finding({"unreadableLine",
                         Severity::warning,
-                        std::to_string(count_ - kMaxReported) + " further lines cannot be read and are left out",
+                        fmt::format("{} further lines cannot be read and are left out", count_ - kMaxReported),
                         {options_.source}});
 }
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "fabric/routing/audit/plane_audit.h"
 #include "fabric/routing/audit/shifts.h"
@@ -46,9 +48,9 @@ void add_findings(const FabricView& view, const ForwardingTables& tables, AuditR
     for (const UnreachedPair& pair : report.unreached) {
       if ((pair.reason <= UnreachedPair::Reason::drained) != cut_off) continue;
       const Destination& to = tables.scope().destination(pair.destination);
-      std::string text = std::string(topology.name(pair.from)) + " to " +
-                         (to.port ? topology.port_text(to.port) : std::string(topology.name(to.home))) + ": " +
-                         std::string(to_string(pair.reason));
+      std::string text = fmt::format("{} to {}: {}", topology.name(pair.from),
+                                     to.port ? topology.port_text(to.port) : std::string(topology.name(to.home)),
+                                     to_string(pair.reason));
       if (pair.at) text += " at " + std::string(topology.name(pair.at));
       objects.push_back(std::move(text));
     }

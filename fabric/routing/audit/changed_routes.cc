@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/audit/column_block.h"
 #include "fabric/routing/audit/column_walk.h"
 #include "fabric/routing/audit/plane_audit.h"
@@ -65,8 +67,8 @@ class PlaneCheck {
       if (!is_end_port && loss.reason == ColumnWalk::Reason::no_entry) continue;  // AuditReport::unmanaged_pairs
       report_.lost_pairs += sources;
       if (report_.example.empty()) {
-        report_.example = name(from.sw) + " to an end port of " + name(home) + ": " +
-                          std::string(to_string(loss.reason)) + " at " + name(loss.at);
+        report_.example = fmt::format("{} to an end port of {}: {} at {}", name(from.sw), name(home),
+                                      to_string(loss.reason), name(loss.at));
       }
     }
   }

@@ -1,6 +1,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/delta/forwarding_delta.h"
 
 namespace railweave::fabric {
@@ -42,7 +44,7 @@ ForwardingDelta first_delta(const Routing& after) {
     delta.findings.push_back(
         {"noLid",
          Severity::warning,
-         std::to_string(without_lid) + " end ports have no LID and cannot be programmed into InfiniBand switches",
+         fmt::format("{} end ports have no LID and cannot be programmed into InfiniBand switches", without_lid),
          {}});
   }
   return delta;

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/routing/audit/mixture.h"
 #include "fabric/routing/audit/transition.h"
@@ -148,12 +150,12 @@ class PlaneDelta {
   }
   void without_lid(ForwardingDelta& delta) const {
     if (without_lid_ == 0) return;
-    delta.findings.push_back({"noLid",
-                              Severity::warning,
-                              std::to_string(without_lid_) +
-                                  " changed entries are for ports without a LID and cannot be "
-                                  "programmed into InfiniBand switches",
-                              {}});
+    delta.findings.push_back(
+        {"noLid",
+         Severity::warning,
+         fmt::format("{} changed entries are for ports without a LID and cannot be programmed into InfiniBand switches",
+                     without_lid_),
+         {}});
   }
 
   // What changes in a block for some of the destinations.

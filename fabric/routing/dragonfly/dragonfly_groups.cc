@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 
 namespace {
@@ -183,8 +185,8 @@ std::optional<DragonflyGroups> DragonflyGroups::find(const Topology& topology, c
 }
 
 std::string DragonflyGroups::text() const {
-  if (groups == 1) return "a full mesh of " + std::to_string(group.size()) + " switches";
-  return std::string(plus ? "a dragonfly+ of " : "a dragonfly of ") + std::to_string(groups) + " groups";
+  if (groups == 1) return fmt::format("a full mesh of {} switches", group.size());
+  return fmt::format("{}{} groups", plus ? "a dragonfly+ of " : "a dragonfly of ", groups);
 }
 
 }  // namespace railweave::fabric

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/levels/level_keeping.h"
 #include "fabric/routing/plane/acyclic_turns.h"
 #include "fabric/routing/plane/live_plane.h"
@@ -152,11 +154,12 @@ Result<Routing> LayeredEngine::route_as_is(const RoutingInput& input) {
     up_and_down += result.up_and_down;
   }
   if (up_and_down > 0) {
-    routing.findings.push_back({"lanesShort",
-                                Severity::info,
-                                "shortest paths to " + std::to_string(up_and_down) + " destinations need more than " +
-                                    std::to_string(input.max_lanes) + " lanes; they are routed up and down instead",
-                                {}});
+    routing.findings.push_back(
+        {"lanesShort",
+         Severity::info,
+         fmt::format("shortest paths to {} destinations need more than {} lanes; they are routed up and down instead",
+                     up_and_down, input.max_lanes),
+         {}});
   }
   return routing;
 }

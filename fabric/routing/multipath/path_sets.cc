@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/up_down/up_down_paths.h"
 
 namespace railweave::fabric {
@@ -39,10 +41,9 @@ Result<PathSets> make_path_sets(const Routing& routing) {
   for (const PlaneId id : sets.scope->planes()) {
     const auto paths = up_down_paths(routing, id);
     if (!paths) {
-      return fail(
-          ErrorKind::impossible, "routing.singlePath",
-          "the engine " + std::string(routing.engine) + " proves one path per pair free of deadlocks, and no other", {},
-          "choose the engine up-down or fat-tree for multipath");
+      return fail(ErrorKind::impossible, "routing.singlePath",
+                  fmt::format("the engine {} proves one path per pair free of deadlocks, and no other", routing.engine),
+                  {}, "choose the engine up-down or fat-tree for multipath");
     }
     sets.planes.push_back(plane_sets(sets.scope->plane(id), *paths));
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/audit/channel_graph.h"
 #include "fabric/routing/audit/column_walk.h"
 #include "fabric/routing/audit/plane_audit.h"
@@ -106,8 +108,8 @@ class SetsWalk {
       if (distances_.undrained(source.sw) == LiveDistances::kFar) {
         ++report_.cut_off;
       } else if (report_.examples.size() < 8) {
-        report_.examples.push_back(std::string(topology_.name(plane_.switches[source.sw])) + " to " +
-                                   std::string(topology_.name(plane_.switches[end])));
+        report_.examples.push_back(
+            fmt::format("{} to {}", topology_.name(plane_.switches[source.sw]), topology_.name(plane_.switches[end])));
       }
     }
     check_sets(home, end);

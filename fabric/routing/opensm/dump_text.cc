@@ -1,11 +1,13 @@
 #include "fabric/routing/opensm/dump_text.h"
 
+#include <fmt/core.h>
+
 #include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 
 std::unexpected<Error> malformed_dump(std::size_t line, const std::string& what) {
-  return fail(ErrorKind::malformed, "routing.badDump", what, "line " + std::to_string(line),
+  return fail(ErrorKind::malformed, "routing.badDump", what, fmt::format("line {}", line),
               "expected opensm.fdbs or opensm-lfts.dump as `opensm -D 0x43` writes them");
 }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/plane/routing_scope.h"
 
 namespace railweave::fabric {
@@ -69,16 +71,16 @@ void add_lid_findings(std::size_t duplicates, std::size_t missing, std::vector<F
   if (duplicates > 0) {
     findings.push_back({"duplicateLid",
                         Severity::warning,
-                        std::to_string(duplicates) + " ports claim LIDs that other ports have; they get free ones",
+                        fmt::format("{} ports claim LIDs that other ports have; they get free ones", duplicates),
                         {}});
   }
   if (missing > 0) {
-    findings.push_back({"outOfLids",
-                        Severity::warning,
-                        std::to_string(missing) + " ports have no LID: a subnet has " +
-                            std::to_string(RoutingScope::kLastLid - RoutingScope::kFirstLid + 1) +
-                            " unicast LIDs; split it into planes or subnets",
-                        {}});
+    findings.push_back(
+        {"outOfLids",
+         Severity::warning,
+         fmt::format("{} ports have no LID: a subnet has {} unicast LIDs; split it into planes or subnets", missing,
+                     RoutingScope::kLastLid - RoutingScope::kFirstLid + 1),
+         {}});
   }
 }
 

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::fabric {
 
 namespace {
@@ -67,7 +69,7 @@ Result<void> RoutingScope::number_destinations(const ScopeOptions& options) {
   const Topology& t = *topology_;
   const auto too_many = [] {
     return fail(ErrorKind::tooLarge, "routing.tooManyDestinations",
-                "the fabric has more than " + std::to_string(kMaxDestinations) + " LIDs to route", {},
+                fmt::format("the fabric has more than {} LIDs to route", kMaxDestinations), {},
                 "lower the LMC, or route its subnets on their own");
   };
   std::vector<Destination> here;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/plane/switch_order.h"
 #include "fabric/routing/up_down/up_down_tables.h"
 
@@ -23,16 +25,17 @@ void add_shaped_plane(const RoutingInput& input, PlaneId id, PlaneTables tables,
   if (outcome.all_up_and_down) {
     routing.findings.push_back({"shapeAbandoned",
                                 Severity::warning,
-                                "failures force detours that need more than " + std::to_string(input.max_lanes) +
-                                    " lanes; the whole plane is routed up and down, which is slower",
+                                fmt::format("failures force detours that need more than {} lanes; the whole plane is "
+                                            "routed up and down, which is slower",
+                                            input.max_lanes),
                                 {name}});
   } else if (outcome.on_levels + outcome.up_and_down > 0) {
     routing.findings.push_back(
         {"detours",
          Severity::info,
-         std::to_string(outcome.on_levels) + " paths make detours around failures, and " +
-             std::to_string(outcome.up_and_down) +
-             " destinations are routed up and down; lanes in use: " + std::to_string(lanes.lanes),
+         fmt::format(
+             "{} paths make detours around failures, and {} destinations are routed up and down; lanes in use: {}",
+             outcome.on_levels, outcome.up_and_down, lanes.lanes),
          {name}});
   }
   routing.tables.set_plane(id, std::move(tables));

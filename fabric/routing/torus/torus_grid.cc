@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/disjoint_sets.h"
 
 namespace railweave::fabric {
@@ -214,7 +216,7 @@ bool TorusGrid::label_arcs(const Plane& plane) {
 
 std::string TorusGrid::text() const {
   std::string out;
-  for (const std::uint32_t size : sizes_) out += (out.empty() ? "" : " x ") + std::to_string(size);
+  for (const std::uint32_t size : sizes_) out += fmt::format("{}{}", out.empty() ? "" : " x ", size);
   return out;
 }
 

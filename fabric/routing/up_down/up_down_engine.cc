@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/plane/live_plane.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "fabric/routing/plane/switch_order.h"
@@ -127,7 +129,7 @@ EngineFit UpDownEngine::fit(const RoutingScope& scope) const {
   }
   if (flavor_ == Flavor::up_down) return {50, "works on any fabric, on one lane"};
   if (!layered) return {30, "some links join switches of one tier: no tree"};
-  return {90, "a tree of " + std::to_string(tiers) + " tiers: links join neighbouring tiers only"};
+  return {90, fmt::format("a tree of {} tiers: links join neighbouring tiers only", tiers)};
 }
 
 Result<Routing> UpDownEngine::route(const RoutingInput& input) const {

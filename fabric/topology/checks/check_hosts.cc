@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/checks/check_parts.h"
 #include "fabric/topology/leaf_sharing.h"
 #include "fabric/topology/rail_coverage.h"
@@ -16,14 +18,14 @@ namespace {
 // "mlx5_0 port 1"
 std::string port_of_device(const Topology& topology, PortId port) {
   const HcaId hca = topology.hca_of(port);
-  return std::string(topology.device(hca)) + " port " + std::to_string(topology.number(port));
+  return fmt::format("{} port {}", topology.device(hca), topology.number(port));
 }
 
 // Two cables of one host are in each other's places.
 void report_crossed(const Topology& topology, const CrossedPorts& crossed, FindingList& findings) {
   const auto at_switch = [&](PortId port) {
     const PortId peer = topology.peer(port);
-    return std::string(topology.name(topology.switch_of(peer))) + " port " + std::to_string(topology.number(peer));
+    return fmt::format("{} port {}", topology.name(topology.switch_of(peer)), topology.number(peer));
   };
   const auto rail_of = [&](PortId port) { return std::string(topology.name(topology.rail(port))); };
   const PortId a = crossed.a.port, b = crossed.b.port;
@@ -57,10 +59,10 @@ void check_rails(const Topology& topology, FindingList& findings) {
   for (const auto& [port, usual] : odd_ports) {
     const HcaId hca = topology.hca_of(port);
     odd.push_back(topology.port_text(port));
-    described.push_back(std::string(topology.name(topology.host(hca))) + " " + std::string(topology.device(hca)) +
-                        (topology.ports(hca).size() > 1 ? " port " + std::to_string(topology.number(port)) : "") +
-                        " is on " + std::string(topology.name(topology.rail(port))) + " and not on " +
-                        std::string(topology.name(usual)));
+    described.push_back(
+        fmt::format("{} {}{} is on {} and not on {}", topology.name(topology.host(hca)), topology.device(hca),
+                    topology.ports(hca).size() > 1 ? fmt::format(" port {}", topology.number(port)) : "",
+                    topology.name(topology.rail(port)), topology.name(usual)));
   }
   findings.add("adapterOnOddRail", Severity::warning,
                counted(odd.size(), "adapter port") + " on another rail than the same device of other hosts (" +

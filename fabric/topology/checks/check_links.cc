@@ -4,6 +4,8 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/checks/check_parts.h"
 
 namespace railweave::fabric {
@@ -28,7 +30,7 @@ LinkClass class_of(const Topology& topology, LinkId link) {
 }
 
 std::string rate_text(std::int64_t mbps) {
-  return mbps % 1000 == 0 ? std::to_string(mbps / 1000) + " Gb/s" : std::to_string(mbps) + " Mb/s";
+  return mbps % 1000 == 0 ? fmt::format("{} Gb/s", mbps / 1000) : fmt::format("{} Mb/s", mbps);
 }
 
 void check_speeds(const Topology& topology, FindingList& findings) {
@@ -80,10 +82,9 @@ void check_tiers(const Topology& topology, FindingList& findings) {
     }
   }
   const bool exception = 10 * same.size() < all;
-  findings.add(
-      "sameTierLinks", exception ? Severity::warning : Severity::info,
-      std::to_string(same.size()) + " of " + counted(all, "link") + " between switches join switches of one tier",
-      same);
+  findings.add("sameTierLinks", exception ? Severity::warning : Severity::info,
+               fmt::format("{} of {} between switches join switches of one tier", same.size(), counted(all, "link")),
+               same);
 }
 
 void check_borders(const Topology& topology, FindingList& findings) {

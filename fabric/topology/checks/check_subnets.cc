@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/checks/check_parts.h"
 #include "fabric/topology/leaf_sharing.h"
 
@@ -24,10 +26,10 @@ void check_parts(const Topology& topology, FindingList& findings) {
     if (firsts.size() < 2) continue;
     std::vector<std::string> names;
     for (const auto& [component, sw] : firsts) names.emplace_back(topology.name(sw));
-    findings.add("severalComponents", Severity::warning,
-                 "subnet " + std::string(topology.name(subnet)) + " has " + std::to_string(firsts.size()) +
-                     " parts with hosts that no link joins",
-                 names);
+    findings.add(
+        "severalComponents", Severity::warning,
+        fmt::format("subnet {} has {} parts with hosts that no link joins", topology.name(subnet), firsts.size()),
+        names);
   }
   findings.add("isolatedSwitch", Severity::warning, counted(isolated.size(), "switch") + " connected to no host",
                isolated);
@@ -61,8 +63,8 @@ void check_lids(const Topology& topology, FindingList& findings) {
   for (const auto subnet : topology.subnets()) {
     if (infiniband[subnet.index()] && needed[subnet.index()] > kUnicastLids) {
       findings.add("tooManyLids", Severity::error,
-                   "subnet " + std::string(topology.name(subnet)) + " needs " + std::to_string(needed[subnet.index()]) +
-                       " LIDs, but a subnet has " + std::to_string(kUnicastLids) + "; divide it into several subnets",
+                   fmt::format("subnet {} needs {} LIDs, but a subnet has {}; divide it into several subnets",
+                               topology.name(subnet), needed[subnet.index()], kUnicastLids),
                    {std::string(topology.name(subnet))});
     }
   }
@@ -71,9 +73,9 @@ void check_lids(const Topology& topology, FindingList& findings) {
     for (std::size_t lid = 1; lid < uses.size(); ++lid) {
       if (uses[lid] > 1) twice.push_back(std::to_string(lid));
     }
-    findings.add("duplicateLid", Severity::error,
-                 counted(twice.size(), "LID") + " used more than once in subnet " + std::string(topology.name(subnet)),
-                 twice);
+    findings.add(
+        "duplicateLid", Severity::error,
+        fmt::format("{} used more than once in subnet {}", counted(twice.size(), "LID"), topology.name(subnet)), twice);
   }
 }
 

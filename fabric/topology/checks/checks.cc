@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/natural_order.h"
 #include "fabric/topology/checks/check_parts.h"
 #include "fabric/topology/leaf_sharing.h"
@@ -27,9 +29,9 @@ void describe_tiers(const Topology& topology, FindingList& findings) {
   }
   std::string text = counted(on_tier.size(), "tier") + " of switches";
   for (std::size_t tier = 0; tier < on_tier.size(); ++tier) {
-    text += (tier == 0 ? ": " : ", ") + std::to_string(on_tier[tier]) + " on tier " + std::to_string(tier);
+    text += fmt::format("{}{} on tier {}", tier == 0 ? ": " : ", ", on_tier[tier], tier);
   }
-  if (nowhere > 0) text += ", " + std::to_string(nowhere) + " connected to no host";
+  if (nowhere > 0) text += fmt::format(", {} connected to no host", nowhere);
   findings.note("tiersFound", std::move(text));
 }
 
@@ -38,8 +40,8 @@ void describe_rails(const Topology& topology, FindingList& findings) {
   std::vector<std::string> names;
   for (const auto rail : topology.rails()) names.emplace_back(topology.name(rail));
   const auto tenths = std::lround(topology.rail_confidence() * 1000);
-  std::string message = counted(names.size(), "rail") + " inferred from the cabling; " + std::to_string(tenths / 10) +
-                        "." + std::to_string(tenths % 10) + "% of the adapter ports agree";
+  std::string message = fmt::format("{} inferred from the cabling; {}.{}% of the adapter ports agree",
+                                    counted(names.size(), "rail"), tenths / 10, tenths % 10);
   findings.note("railsInferred", std::move(message), std::move(names));
 }
 
@@ -59,14 +61,14 @@ void FindingList::note(std::string code, std::string message, std::vector<std::s
 
 std::string counted(std::size_t count, std::string_view noun) {
   const bool es = noun.ends_with("ch");
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : es ? "es" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : es ? "es" : "s");
 }
 
 std::string first_few(const std::vector<std::string>& items) {
   static constexpr std::size_t kMaxItems = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(items.size(), kMaxItems); ++i) text += (i == 0 ? "" : ", ") + items[i];
-  if (items.size() > kMaxItems) text += " and " + std::to_string(items.size() - kMaxItems) + " more";
+  if (items.size() > kMaxItems) text += fmt::format(" and {} more", items.size() - kMaxItems);
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 namespace {
 
@@ -48,8 +50,7 @@ class Check {
 
   bool ranks() {
     if (map_.gpu_of_rank.size() != rank_count(spec_.parallelism)) {
-      add(Rule::ranks, std::to_string(map_.gpu_of_rank.size()) + " GPUs for " +
-                           std::to_string(rank_count(spec_.parallelism)) + " ranks");
+      add(Rule::ranks, fmt::format("{} GPUs for {} ranks", map_.gpu_of_rank.size(), rank_count(spec_.parallelism)));
       return false;
     }
     std::set<GpuId> seen;
@@ -72,7 +73,7 @@ class Check {
       const bool of_ranks = gpus.data() == map_.gpu_of_rank.data();
       for (const GpuId gpu : gpus) {
         const unsigned local = t_.local_index(gpu);
-        const auto where = [&] { return "GPU " + std::to_string(local) + " of " + node(gpu); };
+        const auto where = [&] { return fmt::format("GPU {} of {}", local, node(gpu)); };
         if (!taken && bit(map_.held_by_others, t_.host(gpu), local)) taken = where() + " belongs to another job";
         if (!lost && of_ranks && out.contains(gpu)) lost = where() + " is out of use";
         const bool moved = of_ranks && !before_.contains(gpu);
@@ -98,7 +99,7 @@ class Check {
         const auto labels = t_.labels(host);
         const bool carried = std::ranges::any_of(
             labels, [&](const auto& label) { return t_.text(label.key) == key && t_.text(label.value) == value; });
-        if (!carried) add(Rule::nodes, std::string(name) + " has no label " + key + "=" + value);
+        if (!carried) add(Rule::nodes, fmt::format("{} has no label {}={}", name, key, value));
       }
     }
   }
@@ -127,11 +128,10 @@ class Check {
     for (std::uint64_t rank = 0; rank < map_.gpu_of_rank.size(); ++rank) {
       const GpuId gpu = map_.gpu_of_rank[rank];
       const auto here = part(kind, gpu);
-      if (!here)
-        return "the fabric has no level " + std::string(fabric::to_string(kind)) + ", which " + what + " requires";
+      if (!here) return fmt::format("the fabric has no level {}, which {} requires", fabric::to_string(kind), what);
       const auto [at, fresh] = first.try_emplace(class_of(rank), rank);
       if (fresh || part(kind, map_.gpu_of_rank[at->second]) == here) continue;
-      return what + " is not in one " + std::string(fabric::to_string(kind)) + ": rank " + std::to_string(at->second) +
+      return fmt::format("{} is not in one {}: rank ", what, fabric::to_string(kind)) + std::to_string(at->second) +
              " is on " + node(map_.gpu_of_rank[at->second]) + ", rank " + std::to_string(rank) + " on " + node(gpu);
     }
     return std::nullopt;
@@ -190,7 +190,7 @@ class Check {
     };
     std::optional<std::string> in_order, expert_inside;
     for (const Slice& slice : spec_.slices) {
-      const std::string what = "a slice of " + std::to_string(slice.gpus) + " GPUs";
+      const std::string what = fmt::format("a slice of {} GPUs", slice.gpus);
       if (!in_order) in_order = apart(slice.level, what, [&](std::uint64_t rank) { return rank / slice.gpus; });
       if (!expert_inside) {
         expert_inside = apart(slice.level, what, [&](std::uint64_t rank) { return position(rank) / slice.gpus; });
@@ -207,8 +207,8 @@ class Check {
         const auto group = part(spec_.spread->level, gpu);
         if (!group) return add(Rule::spread, "the fabric has no level to spread the job over");
         if (++in_group[*group] > spec_.spread->max_gpus_per_group) {
-          add(Rule::spread, "more than " + std::to_string(spec_.spread->max_gpus_per_group) + " ranks in one " +
-                                std::string(fabric::to_string(spec_.spread->level)) + ", that of " + node(gpu));
+          add(Rule::spread, fmt::format("more than {} ranks in one {}, that of {}", spec_.spread->max_gpus_per_group,
+                                        fabric::to_string(spec_.spread->level), node(gpu)));
         }
       }
     }
@@ -220,8 +220,8 @@ class Check {
       if (!group) return add(Rule::spread, "the fabric has no level to spread the stages over");
       const std::uint32_t stage = coordinates_of(p, rank).pp;
       if (stage_of_group.try_emplace(*group, stage).first->second != stage) {
-        add(Rule::spread, "two pipeline stages share the " + std::string(fabric::to_string(kind)) + " of " +
-                              node(map_.gpu_of_rank[rank]));
+        add(Rule::spread, fmt::format("two pipeline stages share the {} of {}", fabric::to_string(kind),
+                                      node(map_.gpu_of_rank[rank])));
       }
     }
     together(Rule::spread, kind, "a pipeline stage that is spread",
@@ -234,8 +234,7 @@ class Check {
     for (const GpuId gpu : map_.gpu_of_rank) ++on_node[t_.host(gpu)];
     for (const auto& [host, count] : on_node) {
       if (count == *spec_.gpus_per_node) continue;
-      add(Rule::per_node, std::to_string(count) + " ranks on " + std::string(t_.name(host)) + ", not " +
-                              std::to_string(*spec_.gpus_per_node));
+      add(Rule::per_node, fmt::format("{} ranks on {}, not {}", count, t_.name(host), *spec_.gpus_per_node));
     }
   }
 
@@ -278,8 +277,7 @@ class Check {
     }
     for (const auto& [part, count] : idle) {
       if (count < spec_.spares_per_domain) {
-        add(Rule::spares,
-            std::to_string(count) + " spares in an NVLink domain, not " + std::to_string(spec_.spares_per_domain));
+        add(Rule::spares, fmt::format("{} spares in an NVLink domain, not {}", count, spec_.spares_per_domain));
       }
     }
   }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/search/claims.h"
 
@@ -86,7 +88,7 @@ void Trial::fewer(std::string_view name, std::uint32_t Parallelism::* factor) {
       const bool over_data = p.experts_over_data && factor == &Parallelism::data;
       return std::to_string(over_data ? std::uint64_t{value} * p.expert : value);
     };
-    add(std::string(name) + " " + counted(asked) + " -> " + counted(fits), outcome_of(spec), spec);
+    add(fmt::format("{} {} -> {}", name, counted(asked), counted(fits)), outcome_of(spec), spec);
     return;
   }
 }
@@ -103,8 +105,7 @@ void Trial::farther(std::string_view name, LevelRequest JobSpec::* group) {
     (spec.*group).required = hierarchy.kind(level);
     const Outcome outcome = outcome_of(spec);
     if (outcome == Outcome::never) continue;
-    add(std::string(name) + " within one " + std::string(to_string(hierarchy.kind(level))) + " instead of one " +
-            std::string(to_string(*required)),
+    add(fmt::format("{} within one {} instead of one {}", name, to_string(hierarchy.kind(level)), to_string(*required)),
         outcome, spec);
     if (outcome == Outcome::placed) return;
   }
@@ -173,7 +174,7 @@ void Trial::with_less_beside() {
       (outcome_of(spec) == Outcome::placed ? fits : fails) = spec.spares_per_domain;
     }
     spec.spares_per_domain = fits;
-    add("sparesPerDomain " + std::to_string(asked) + " -> " + std::to_string(fits), outcome_of(spec), spec);
+    add(fmt::format("sparesPerDomain {} -> {}", asked, fits), outcome_of(spec), spec);
     spec.spares_per_domain = asked;
   }
   if (spec.spread) {
@@ -213,7 +214,7 @@ void Trial::with_unavailable_hosts() {
   }
   if (fits(*refusal_.spec, *refusal_.now)) return;  // it is not GPUs that it lacks
   const auto count = [](std::size_t nodes, std::string_view what) {
-    return std::to_string(nodes) + std::string(what) + (nodes == 1 ? " node" : " nodes");
+    return fmt::format("{}{}{}", nodes, what, nodes == 1 ? " node" : " nodes");
   };
   // One link is repaired sooner than many.
   for (std::size_t i = 0; i < std::min(cut_off.size(), kTriedAlone); ++i) {

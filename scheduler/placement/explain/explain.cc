@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/fit/fit_index.h"
 #include "scheduler/placement/search/claims.h"
 
@@ -171,7 +173,7 @@ void Account::list_excluded(Explanation& why) {
   }
 }
 
-std::string gpus_text(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " GPU" : " GPUs"); }
+std::string gpus_text(std::uint64_t count) { return fmt::format("{}{}", count, count == 1 ? " GPU" : " GPUs"); }
 
 Explanation Account::write(Outcome outcome) {
   Explanation why;
@@ -191,23 +193,23 @@ Explanation Account::write(Outcome outcome) {
                                  ? (failure.needed == 1 ? "GPU" : "GPUs")
                                  : (failure.needed == 1 ? "group of " : "groups of ") + gpus_text(shape_.fit.block);
   const JobSpec& spec = *refusal_.spec;
-  std::string needs = std::to_string(failure.needed) + " " + blocks + " must share one " + level;
-  if (spec.exclusive) needs += ", each " + std::string(to_string(*spec.exclusive)) + " used by no other job";
+  std::string needs = fmt::format("{} {} must share one {}", failure.needed, blocks, level);
+  if (spec.exclusive) needs += fmt::format(", each {} used by no other job", to_string(*spec.exclusive));
   if (spec.spares_per_domain > 0) {
-    needs += ", with " + std::to_string(spec.spares_per_domain) + (spec.spares_per_domain == 1 ? " spare" : " spares") +
-             " in each NVLink domain";
+    needs += fmt::format(", with {}{} in each NVLink domain", spec.spares_per_domain,
+                         spec.spares_per_domain == 1 ? " spare" : " spares");
   }
   if (outcome == Outcome::never) {
     why.code = "jobs.neverFits";
-    why.message = needs + ", but even with no job running at most " + std::to_string(failure.fit) + " would fit in one";
+    why.message = fmt::format("{}, but even with no job running at most {} would fit in one", needs, failure.fit);
     if (hierarchy_.total_capacity() < shape_.nested_gpus.back()) {
-      why.message = "the job needs " + gpus_text(shape_.nested_gpus.back()) + ", the whole fabric has " +
-                    std::to_string(hierarchy_.total_capacity());
+      why.message = fmt::format("the job needs {}, the whole fabric has {}", gpus_text(shape_.nested_gpus.back()),
+                                hierarchy_.total_capacity());
     }
   } else {
     why.code = "jobs.noCapacityAtLevel";
-    why.message = needs + "; now at most " + std::to_string(failure.fit) + " fit in one (" + gpus_text(why.free_gpus) +
-                  " free, " + std::to_string(why.stranded_gpus) + " of them in pieces too small)";
+    why.message = fmt::format("{}; now at most {} fit in one ({} free, {} of them in pieces too small)", needs,
+                              failure.fit, gpus_text(why.free_gpus), why.stranded_gpus);
   }
   return why;
 }
@@ -229,7 +231,7 @@ void name_absent_labels(const PlacementFabric& fabric, const JobSpec& spec, Plac
     std::size_t shown = 0;
     for (const auto other : present) {
       if (shown++ == kMaxExamples) break;
-      message += (shown == 1 ? "; there is " : ", ") + key + "=" + std::string(other);
+      message += fmt::format("{}{}={}", shown == 1 ? "; there is " : ", ", key, other);
     }
     if (present.empty()) message += ", nor any other value of it";
     result.explanation.code = "jobs.unknownLabel";

@@ -3,6 +3,8 @@
 #include <bit>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/flow/directed_link.h"
 #include "fabric/topology/site_link_name.h"
 
@@ -69,7 +71,7 @@ std::string PlacementFabric::site_links_out() const {
     if (in_use_[i] != 0 || ++out > kNamed) continue;
     names += (names.empty() ? "" : ", ") + fabric::site_link_text(*topology_, fabric::SiteLinkId(i));
   }
-  return out > kNamed ? names + " and " + std::to_string(out - kNamed) + " more" : names;
+  return out > kNamed ? fmt::format("{} and {} more", names, out - kNamed) : names;
 }
 
 std::vector<double> PlacementFabric::capacities_mbps(const fabric::FabricView& view) const {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/search/even_splits.h"
 #include "scheduler/placement/search/fewest_uplinks.h"
 
@@ -229,8 +231,8 @@ std::string text_of(const Candidate& candidate, const Hierarchy& hierarchy) {
     case Change::full_rate_links:
       return "behind links at full rate";
     case Change::even:
-      return "evenly over " + std::to_string(candidate.portions.size()) + " groups of " +
-             std::string(fabric::to_string(hierarchy.kind(candidate.portion_level)));
+      return fmt::format("evenly over {} groups of {}", candidate.portions.size(),
+                         fabric::to_string(hierarchy.kind(candidate.portion_level)));
   }
   return "";
 }

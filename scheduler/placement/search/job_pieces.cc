@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 
 using fabric::LevelKind;
@@ -65,15 +67,15 @@ Result<void> keep_stages_apart(const JobSpec& spec, const Hierarchy& hierarchy, 
 Result<void> insert_slices(const JobSpec& spec, const Hierarchy& hierarchy, std::vector<Piece>& pieces) {
   for (std::size_t i = 0; i < spec.slices.size(); ++i) {
     const Slice& slice = spec.slices[i];
-    const auto near = near_at(slice.level, hierarchy, "slices/" + std::to_string(i) + "/level");
+    const auto near = near_at(slice.level, hierarchy, fmt::format("slices/{}/level", i));
     if (!near) return std::unexpected(near.error());
     const auto above = std::ranges::find_if(pieces, [&](const Piece& piece) { return piece.gpus > slice.gpus; });
     const std::uint64_t below = above == pieces.begin() ? 1 : std::prev(above)->gpus;
     if (slice.gpus % below != 0 || (above != pieces.end() && above->gpus % slice.gpus != 0)) {
       return fail(ErrorKind::impossible, "jobs.neverFits",
-                  "slices of " + std::to_string(slice.gpus) + " GPUs cut groups of " +
-                      std::to_string(slice.gpus % below != 0 ? below : above->gpus) + " in two",
-                  "/topology/slices/" + std::to_string(i), "use a multiple or a divisor of every group's size");
+                  fmt::format("slices of {} GPUs cut groups of {} in two", slice.gpus,
+                              slice.gpus % below != 0 ? below : above->gpus),
+                  fmt::format("/topology/slices/{}", i), "use a multiple or a divisor of every group's size");
     }
     pieces.insert(above, {slice.gpus, as_level(*near, spec, hierarchy)});
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/search/job_pieces.h"
 #include "scheduler/placement/search/job_spread.h"
 
@@ -35,8 +37,7 @@ void cut_block(const std::vector<Piece>& pieces, std::size_t block, const Hierar
 Result<void> fix_gpus_per_node(std::uint32_t k, FitShape& fit) {
   if (k < fit.block && k % fit.grain != 0) {
     return fail(ErrorKind::impossible, "jobs.neverFits",
-                "groups of " + std::to_string(fit.grain) +
-                    " GPUs cannot each stay on one node where every node gives " + std::to_string(k),
+                fmt::format("groups of {} GPUs cannot each stay on one node where every node gives {}", fit.grain, k),
                 {}, "use a multiple for gpusPerNode");
   }
   fit.per_node = k;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 
 Result<void> spread_stages(const JobSpec& spec, unsigned level, JobShape& shape) {
@@ -37,11 +39,10 @@ Result<void> limit_groups(const JobSpec& spec, unsigned level, JobShape& shape) 
     return fail(ErrorKind::impossible, "jobs.neverFits", std::move(message), "/topology/spread", std::move(hint));
   };
   if (most_gpus < size) {
-    return impossible("pieces of " + std::to_string(size) +
-                          " GPUs must each stay in one group of the level, which is "
-                          "to hold at most " +
-                          std::to_string(most_gpus),
-                      "allow at least one piece, or a farther level for it");
+    return impossible(
+        fmt::format("pieces of {} GPUs must each stay in one group of the level, which is to hold at most {}", size,
+                    most_gpus),
+        "allow at least one piece, or a farther level for it");
   }
   const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(most_gpus / size, UINT32_MAX));
   std::uint64_t job_gpus = shape.nested_gpus.back();

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 
 using fabric::LevelKind;
@@ -61,9 +63,8 @@ Result<Near> near_at(LevelKind kind, const Hierarchy& hierarchy, std::string_vie
   for (unsigned level = 0; level < hierarchy.level_count(); ++level) {
     known += (known.empty() ? "" : ", ") + std::string(to_string(hierarchy.kind(level)));
   }
-  return fail(ErrorKind::impossible, "jobs.unknownLevel",
-              "this fabric has no level '" + std::string(to_string(kind)) + "'", "/topology/" + std::string(where),
-              "its levels are " + known);
+  return fail(ErrorKind::impossible, "jobs.unknownLevel", fmt::format("this fabric has no level '{}'", to_string(kind)),
+              "/topology/" + std::string(where), "its levels are " + known);
 }
 
 Nearness LevelChoices::required() const {

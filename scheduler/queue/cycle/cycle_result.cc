@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 namespace {
 
@@ -34,7 +36,7 @@ Message StartedJob::reason() const {
   std::vector<MessagePart> jobs;
   for (std::size_t i = 0; i < std::min(kNamed, evicted.size()); ++i) jobs.emplace_back(JobPart{evicted[i]});
   append_list(message, std::move(jobs));
-  if (evicted.size() > kNamed) message += " and " + std::to_string(evicted.size() - kNamed) + " more";
+  if (evicted.size() > kNamed) message += fmt::format(" and {} more", evicted.size() - kNamed);
   return message;
 }
 

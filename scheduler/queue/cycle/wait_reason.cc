@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 
 namespace railweave::scheduler {
@@ -10,24 +12,24 @@ namespace {
 
 Message quota_words(const WaitReason& reason) {
   const auto gpus = [](std::uint64_t count) { return AmountPart{static_cast<std::int64_t>(count), "GPUs"}; };
-  Message said("", {"quota of tenant ", TenantPart{reason.name}, ": holds " + std::to_string(reason.used_gpus) + " of ",
+  Message said("", {"quota of tenant ", TenantPart{reason.name}, fmt::format(": holds {} of ", reason.used_gpus),
                     gpus(reason.quota_gpus)});
-  if (reason.borrow_gpus) said += " and may borrow " + std::to_string(*reason.borrow_gpus);
-  said += ", the job needs " + std::to_string(reason.needed_gpus);
+  if (reason.borrow_gpus) said += fmt::format(" and may borrow {}", *reason.borrow_gpus);
+  said += fmt::format(", the job needs {}", reason.needed_gpus);
   if (reason.code == WaitCode::tenant_quota) return said;
   const std::uint64_t left =
       reason.cohort_quota_gpus > reason.cohort_used_gpus ? reason.cohort_quota_gpus - reason.cohort_used_gpus : 0;
-  return said + (", and cohort " + reason.cohort + " has " + std::to_string(left) + " of its " +
-                 std::to_string(reason.cohort_quota_gpus) + " unused");
+  return said + (fmt::format(", and cohort {} has {} of its {} unused", reason.cohort, left, reason.cohort_quota_gpus));
 }
 
 // The one reason that says until when: it is a bound, not a forecast.
 Message better_place_words(const WaitReason& reason) {
   constexpr double kPercent = 100;
   const auto slower = std::llround(kPercent * (reason.here_us / reason.best_us - 1));
-  return {"",
-          {"keeps a place where it would be " + std::to_string(slower) +
-           "% slower than at its best, and waits for a better one until " + whole_second_text(reason.at_us)}};
+  return {
+      "",
+      {fmt::format("keeps a place where it would be {}% slower than at its best, and waits for a better one until {}",
+                   slower, whole_second_text(reason.at_us))}};
 }
 
 Message words(const WaitReason& reason) {

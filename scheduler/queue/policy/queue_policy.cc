@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::scheduler {
 namespace {
 
@@ -16,7 +18,7 @@ Result<void> check_classes(const QueuePolicy& policy) {
   if (policy.classes.size() > QueuePolicy::kMaxClasses) return wrong("too many priority classes", "/classes");
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < policy.classes.size(); ++i) {
-    const std::string where = "/classes/" + std::to_string(i) + "/name";
+    const std::string where = fmt::format("/classes/{}/name", i);
     if (policy.classes[i].name.empty()) return wrong("a priority class needs a name", where);
     if (!names.insert(policy.classes[i].name).second) {
       return wrong("priority class '" + policy.classes[i].name + "' is defined twice", where);
@@ -30,7 +32,7 @@ Result<void> check_tenants(const QueuePolicy& policy) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < policy.tenants.size(); ++i) {
     const TenantQuota& tenant = policy.tenants[i];
-    const std::string where = "/tenants/" + std::to_string(i);
+    const std::string where = fmt::format("/tenants/{}", i);
     if (tenant.name.empty()) return wrong("a tenant needs a name", where + "/name");
     if (!names.insert(tenant.name).second)
       return wrong("tenant '" + tenant.name + "' is defined twice", where + "/name");
@@ -50,12 +52,12 @@ Result<void> check_tenants(const QueuePolicy& policy) {
 
 Result<void> check_windows(const QueuePolicy& policy) {
   if (policy.windows.size() > QueuePolicy::kMaxWindows) {
-    return wrong("more than " + std::to_string(QueuePolicy::kMaxWindows) + " windows", "/windows",
+    return wrong(fmt::format("more than {} windows", QueuePolicy::kMaxWindows), "/windows",
                  "remove those that are over, or merge maintenance at one time into one window");
   }
   for (std::size_t i = 0; i < policy.windows.size(); ++i) {
     const QueueWindow& window = policy.windows[i];
-    const std::string where = "/windows/" + std::to_string(i);
+    const std::string where = fmt::format("/windows/{}", i);
     if (window.to_us <= window.from_us) return wrong("window '" + window.name + "' ends before it begins", where);
     if (window.kind == QueueWindow::Kind::reservation && window.tenant.empty()) {
       return wrong("reservation '" + window.name + "' names no tenant", where + "/tenant");
@@ -89,7 +91,7 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
     return wrong("moveBudget must not be negative", "/moveBudget");
   }
   if (moves.at_once > MoveRules::kMaxAtOnce) {
-    return wrong("movesAtOnce is at most " + std::to_string(MoveRules::kMaxAtOnce), "/movesAtOnce");
+    return wrong(fmt::format("movesAtOnce is at most {}", MoveRules::kMaxAtOnce), "/movesAtOnce");
   }
   if (moves.answer_us <= 0) return wrong("moveAnswer must be above 0", "/moveAnswer");
   if (policy.reserved_jobs > QueuePolicy::kMaxReservedJobs) return wrong("too many reserved jobs", "/reservedJobs");

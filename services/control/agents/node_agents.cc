@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
-std::string mbps_text(std::int64_t mbps) { return std::to_string(mbps) + " Mb/s"; }
+std::string mbps_text(std::int64_t mbps) { return fmt::format("{} Mb/s", mbps); }
 
 }  // namespace
 
@@ -57,15 +59,14 @@ Result<NodeAgents::Kept> NodeAgents::report(const ClusterState& state, fabric::H
   const std::string node(state.topology().name(host));
   if (report.term != state.leader.term) {
     return fail(ErrorKind::conflict, "agents.oldTerm",
-                "the report is of term " + std::to_string(report.term) + ", and the term is " +
-                    std::to_string(state.leader.term),
-                {}, "read the budgets again and apply them");
+                fmt::format("the report is of term {}, and the term is {}", report.term, state.leader.term), {},
+                "read the budgets again and apply them");
   }
   const std::uint64_t version = versions.version_of(host);
   if (report.version != version) {
     return fail(ErrorKind::conflict, "agents.oldVersion",
-                "the report is of version " + std::to_string(report.version) + " of the budgets of " + node +
-                    ", which are at version " + std::to_string(version),
+                fmt::format("the report is of version {} of the budgets of {}, which are at version {}", report.version,
+                            node, version),
                 {}, "read the budgets again and apply them");
   }
   Kept kept{report.term, report.version, at_ms, differences(state.topology(), budgets, report),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/message_json.h"
@@ -162,7 +164,7 @@ Result<fabric::QosClasses> qos_classes_from_json(const Json& value, const std::s
   for (std::size_t i = 0; i < value.size(); ++i) {
     QosClass one;
     one.priority = static_cast<std::uint8_t>(i);
-    auto read = record_from_json(value[i], pointer + "/" + std::to_string(i), kClassesFields, std::move(one));
+    auto read = record_from_json(value[i], fmt::format("{}/{}", pointer, i), kClassesFields, std::move(one));
     if (!read) return std::unexpected(read.error());
     classes.push_back(std::move(*read));
   }

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/core.h>
+
 namespace railweave::api {
 namespace {
 
@@ -14,7 +16,7 @@ db::ReportRow incident_row(const Alarm& alarm) {
   std::string jobs;
   for (const auto& job : alarm.jobs) jobs += (jobs.empty() ? "" : " ") + job;
   return {"fabric_incidents",
-          {{"id", alarm.id() + " " + std::to_string(alarm.raised_us)},
+          {{"id", fmt::format("{} {}", alarm.id(), alarm.raised_us)},
            {"time_us", alarm.raised_us},
            {"kind", alarm.kind},
            {"severity", std::string(railweave::to_text(alarm.severity))},
@@ -26,7 +28,7 @@ db::ReportRow incident_row(const Alarm& alarm) {
 db::ReportRow breach_row(const Job& job, const JobGuarantee& guarantee) {
   const std::string id = control::to_string(job.id);
   return {"guarantee_breaches",
-          {{"id", id + " " + std::to_string(guarantee.at_risk_since_us)},
+          {{"id", fmt::format("{} {}", id, guarantee.at_risk_since_us)},
            {"job", id},
            {"tenant", job.spec.tenant},
            {"class", guarantee.qos_class},

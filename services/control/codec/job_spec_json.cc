@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "scheduler/collective/traffic.h"
 #include "services/control/codec/job_json.h"
@@ -73,8 +75,7 @@ void read_parallelism(ObjectReader& fields, Parallelism& p) {
   if (over && *over == "data" && p.expert != 0) {
     if (p.data % p.expert != 0) {
       fields.set_error("expert",
-                       "expert groups of " + std::to_string(p.expert) + " do not divide " + std::to_string(p.data) +
-                           " data-parallel ranks",
+                       fmt::format("expert groups of {} do not divide {} data-parallel ranks", p.expert, p.data),
                        "use a divisor of data, or leave expertsOver out to count experts as a factor of their own");
     } else {
       p.data /= p.expert;
@@ -103,17 +104,16 @@ void read_data_at_least(ObjectReader& reader, JobSpec& spec) {
   const Parallelism& p = spec.parallelism;
   const std::uint32_t ranks_of_step = p.experts_over_data ? p.expert : 1;
   if (*at_least == 0 || *at_least > p.data_ranks()) {
-    return reader.set_error("dataAtLeast",
-                            std::to_string(*at_least) + " is not between 1 and the " + std::to_string(p.data_ranks()) +
-                                " data-parallel ranks of the parallelism",
-                            "the parallelism says the most");
+    return reader.set_error(
+        "dataAtLeast",
+        fmt::format("{} is not between 1 and the {} data-parallel ranks of the parallelism", *at_least, p.data_ranks()),
+        "the parallelism says the most");
   }
   const std::uint32_t least = (*at_least + ranks_of_step - 1) / ranks_of_step;
   if (p.data - least >= JobSpec::kMaxShapes) {
-    return reader.set_error("dataAtLeast",
-                            "makes " + std::to_string(p.data - least + 1) + " shapes; at most " +
-                                std::to_string(JobSpec::kMaxShapes) + " are compared",
-                            "list those that matter in 'shapes'");
+    return reader.set_error(
+        "dataAtLeast", fmt::format("makes {} shapes; at most {} are compared", p.data - least + 1, JobSpec::kMaxShapes),
+        "list those that matter in 'shapes'");
   }
   add_shape(spec, p);
   for (Parallelism fewer = p; fewer.data > least;) {
@@ -127,11 +127,11 @@ void read_shapes(ObjectReader& reader, JobSpec& spec) {
   if (list != nullptr && !list->is_null()) {
     if (!list->is_array() || list->size() > JobSpec::kMaxShapes) {
       return reader.set_error("shapes",
-                              "a list of at most " + std::to_string(JobSpec::kMaxShapes) + " parallelisms is wanted");
+                              fmt::format("a list of at most {} parallelisms is wanted", JobSpec::kMaxShapes));
     }
     std::vector<Parallelism> listed;
     for (std::size_t i = 0; i < list->size(); ++i) {
-      ObjectReader fields((*list)[i], reader.pointer("shapes") + "/" + std::to_string(i));
+      ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("shapes"), i));
       read_parallelism(fields, listed.emplace_back());
       if (auto done = fields.finish(); !done) return reader.set_error(done.error());
     }
@@ -148,10 +148,10 @@ void read_slices(ObjectReader& topology, JobSpec& spec) {
   if (list == nullptr) return;
   if (!list->is_array() || list->size() > JobSpec::kMaxSlices) {
     return topology.set_error("slices",
-                              "a list of at most " + std::to_string(JobSpec::kMaxSlices) + " {level, size} is wanted");
+                              fmt::format("a list of at most {} {{level, size}} is wanted", JobSpec::kMaxSlices));
   }
   for (std::size_t i = 0; i < list->size(); ++i) {
-    ObjectReader reader((*list)[i], topology.pointer("slices") + "/" + std::to_string(i));
+    ObjectReader reader((*list)[i], fmt::format("{}/{}", topology.pointer("slices"), i));
     std::optional<LevelKind> level;
     scheduler::Slice slice;
     reader.require("level");
@@ -267,14 +267,13 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
   }
   if (reader.has("parallelism")) {
     if (scheduler::rank_count(spec.parallelism) == *gpus) return;
-    return reader.set_error("gpus",
-                            "the parallelism makes " + std::to_string(scheduler::rank_count(spec.parallelism)) +
-                                " ranks, not " + std::to_string(*gpus),
-                            "give one of the two, or make them agree");
+    return reader.set_error(
+        "gpus", fmt::format("the parallelism makes {} ranks, not {}", scheduler::rank_count(spec.parallelism), *gpus),
+        "give one of the two, or make them agree");
   }
   if (*gpus == 0 || *gpus > JobSpec::kMaxRanks) {
-    return reader.set_error("gpus", std::to_string(*gpus) + " GPUs cannot be asked for",
-                            "1 to " + std::to_string(JobSpec::kMaxRanks));
+    return reader.set_error("gpus", fmt::format("{} GPUs cannot be asked for", *gpus),
+                            fmt::format("1 to {}", JobSpec::kMaxRanks));
   }
   spec.parallelism.data = static_cast<std::uint32_t>(*gpus);
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/read_fabric.h"
 #include "services/control/codec/access_token_json.h"
@@ -47,7 +49,7 @@ std::string_view to_string(EventSeverity severity) {
 }
 
 std::unexpected<Error> unreadable(const db::Record& record, const std::string& what) {
-  return fail(ErrorKind::internal, "journal.unreadable", what, "journal record " + std::to_string(record.seq),
+  return fail(ErrorKind::internal, "journal.unreadable", what, fmt::format("journal record {}", record.seq),
               "this version of Railweave may be older than the one that wrote it");
 }
 
@@ -216,7 +218,7 @@ Result<AcceptedTopology> read_accepted(const Json& value, const std::string& poi
 // The Idempotency-Keys whose jobs are not kept any more.
 Result<void> read_keys(const Json& keys, ClusterState& state) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    ObjectReader reader(keys[i], "/keys/" + std::to_string(i));
+    ObjectReader reader(keys[i], fmt::format("/keys/{}", i));
     control::OwnedKey key;
     std::uint64_t job = 0, used_us = 0;
     control::UsedKey used;
@@ -285,7 +287,7 @@ void JournalCodec::link(db::Record& record, const std::string& digest_before) co
 Result<Event> JournalCodec::decode(const db::Record& record, const ClusterState& before,
                                    const BlobReader& blobs) const {
   if (record.version != kVersion) {
-    return unreadable(record, "version " + std::to_string(record.version) + " of '" + record.kind + "' is not known");
+    return unreadable(record, fmt::format("version {} of '{}' is not known", record.version, record.kind));
   }
   auto payload = parse_json(record.payload);
   if (!payload) return unreadable(record, payload.error().text());
@@ -344,7 +346,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
 Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, const BlobReader& blobs) const {
   if (snapshot.version != kVersion) {
     return fail(ErrorKind::internal, "journal.unreadable",
-                "version " + std::to_string(snapshot.version) + " of the snapshot is not known");
+                fmt::format("version {} of the snapshot is not known", snapshot.version));
   }
   auto value = parse_json(snapshot.payload);
   if (!value) return std::unexpected(value.error());

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/json/message_value.h"
 
 namespace railweave::api {
@@ -70,7 +72,7 @@ Result<Message> message_from_json(const Json& value, const std::string& pointer)
   }
   Message message(code, {});
   for (std::size_t i = 0; i < parts->size(); ++i) {
-    auto part = read_part((*parts)[i], pointer + "/parts/" + std::to_string(i));
+    auto part = read_part((*parts)[i], fmt::format("{}/parts/{}", pointer, i));
     if (!part) return std::unexpected(part.error());
     message += std::move(*part);
   }
@@ -89,7 +91,7 @@ void SaidList::read(ObjectReader& reader, std::string_view name, std::vector<Mes
   const Json* list = reader.take(name);
   if (list == nullptr || !list->is_array()) return;
   for (std::size_t i = 0; i < list->size(); ++i) {
-    auto message = message_from_json((*list)[i], reader.pointer(name) + "/" + std::to_string(i));
+    auto message = message_from_json((*list)[i], fmt::format("{}/{}", reader.pointer(name), i));
     if (!message) return reader.set_error(std::move(message.error()));
     into.push_back(std::move(*message));
   }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "services/json/digest.h"
 
 namespace railweave::api {
@@ -42,7 +44,7 @@ std::string record_digest(const db::Record& record) {
 
 void link_record(db::Record& record, const std::string& digest_before) {
   if (digest_before.empty() || !record.payload.starts_with("{\"")) return;
-  record.payload.replace(0, 1, std::string(kBegin) + digest_before + "\",");
+  record.payload.replace(0, 1, fmt::format("{}{}\",", kBegin, digest_before));
 }
 
 std::optional<std::string> digest_before(const db::Record& record) {

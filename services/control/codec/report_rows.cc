@@ -10,6 +10,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/core.h>
+
 #include "services/control/codec/incident_rows.h"
 #include "services/control/codec/request_origin_json.h"
 #include "services/json/strict_json.h"
@@ -117,7 +119,7 @@ Result<db::ReportRow> audit_row(const db::Record& record) {
       payload && payload->is_object() && payload->contains("summary") && (*payload)["summary"].is_string();
   if (!readable) {
     return fail(ErrorKind::internal, "journal.unreadable", "it has no summary",
-                "journal record " + std::to_string(record.seq));
+                fmt::format("journal record {}", record.seq));
   }
   db::ReportRow row{"audit_trail",
                     {{"seq", static_cast<std::int64_t>(record.seq)},

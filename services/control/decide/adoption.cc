@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/check/placement_check.h"
 #include "scheduler/placement/score/summary.h"
 #include "services/control/decide/refusal.h"
@@ -50,8 +52,7 @@ std::expected<std::vector<GpuId>, Rejection> gpus_of(const ClusterState& state, 
     for (const std::uint32_t local : run.gpus ? *run.gpus : all) {
       if (local >= of_host.size()) {
         return refuse(ErrorKind::impossible, "adopt.unknownGpu",
-                      "node '" + run.node + "' has no GPU " + std::to_string(local) + ": it has " +
-                          std::to_string(of_host.size()));
+                      fmt::format("node '{}' has no GPU {}: it has {}", run.node, local, of_host.size()));
       }
       const GpuId gpu = of_host[local];
       if (!seen.insert(gpu).second) {
@@ -116,8 +117,7 @@ DecisionResult adopt_job(const DecisionInput& in, const AdoptedPlace& place, std
   const std::uint64_t ranks = scheduler::rank_count(job->spec.parallelism);
   if (gpus->size() != ranks) {
     return refuse(ErrorKind::impossible, "adopt.wrongCount",
-                  "the job has " + std::to_string(ranks) + " ranks, and " + std::to_string(gpus->size()) +
-                      " GPUs are given for them");
+                  fmt::format("the job has {} ranks, and {} GPUs are given for them", ranks, gpus->size()));
   }
   job->state = JobState::placed;
   job->placement.gpu_of_rank = std::move(*gpus);
@@ -138,7 +138,7 @@ DecisionResult adopt_job(const DecisionInput& in, const AdoptedPlace& place, std
   constexpr std::size_t kNamed = 5;
   for (std::size_t i = 0; i < std::min(kNamed, adoption.findings.size()); ++i) reason += "; " + adoption.findings[i];
   if (adoption.findings.size() > kNamed) {
-    reason += "; " + std::to_string(adoption.findings.size() - kNamed) + " more";
+    reason += fmt::format("; {} more", adoption.findings.size() - kNamed);
   }
   job->adopted = std::move(adoption);
   const JobId id = job->id;

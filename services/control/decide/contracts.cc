@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
@@ -33,14 +35,14 @@ struct Misfits {
   std::vector<BlockedLink> links;
 
   void add(JobId job, std::vector<BlockedLink> blocked) {
-    if (++count <= 10) jobs += (jobs.empty() ? "" : ", ") + to_string(job);
+    if (++count <= 10) jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", to_string(job));
     for (auto& link : blocked) {
       link.wanted_by = to_string(job);
       if (links.size() < 32) links.push_back(std::move(link));
     }
   }
   [[nodiscard]] Rejection refusal(std::string code, const std::string& why) const {
-    std::string text = std::to_string(count) + " running job(s) would not fit: " + jobs + (count > 10 ? "..." : "");
+    std::string text = fmt::format("{} running job(s) would not fit: {}{}", count, jobs, count > 10 ? "..." : "");
     if (!why.empty()) text += " (" + why + ")";
     return {{ErrorKind::conflict, std::move(code), std::move(text), {}, "end these jobs first, or guarantee less"},
             nullptr,
@@ -62,8 +64,8 @@ std::string loss_of(const JobGuarantee& before, const std::optional<JobGuarantee
   if (after->reserved_permille < before.reserved_permille) return "less of the rate is reserved";
   if (before.promise == fabric::TrafficPromise::hose && after->promise != before.promise) return "hose -> pattern";
   if (after->isolation < before.isolation) {
-    return "isolation " + std::string(railweave::to_text(before.isolation)) + " -> " +
-           std::string(railweave::to_text(after->isolation));
+    return fmt::format("isolation {} -> {}", railweave::to_text(before.isolation),
+                       railweave::to_text(after->isolation));
   }
   return {};
 }
@@ -73,14 +75,14 @@ class Losses {
  public:
   void add(JobId job, const std::string& loss) {
     if (loss.empty()) return;
-    if (++count_ <= 10) jobs_ += (jobs_.empty() ? "" : ", ") + to_string(job) + " (" + loss + ")";
+    if (++count_ <= 10) jobs_ += fmt::format("{}{} ({})", jobs_.empty() ? "" : ", ", to_string(job), loss);
   }
   [[nodiscard]] bool any() const { return count_ > 0; }
   [[nodiscard]] Rejection refusal(const std::string& tenant) const {
     return {{ErrorKind::conflict,
              "contracts.weakensGuarantees",
-             std::to_string(count_) + (count_ == 1 ? " running job" : " running jobs") + " of " + tenant +
-                 " would be left with less than what is guaranteed: " + jobs_ + (count_ > 10 ? "..." : ""),
+             fmt::format("{}{} of {} would be left with less than what is guaranteed: {}{}", count_,
+                         count_ == 1 ? " running job" : " running jobs", tenant, jobs_, count_ > 10 ? "..." : ""),
              {},
              "wait for them to end, or say that this is meant: withdraw=true (railweave contracts set --withdraw)"},
             nullptr};
@@ -166,14 +168,15 @@ std::optional<Rejection> refuse_remarked(const ClusterState& state, const fabric
   std::string names;
   for (std::size_t i = 0; i < std::min(remarked.size(), kNamed); ++i) {
     const JobPtr job = state.jobs.find(remarked[i]);
-    names += (i == 0 ? "" : ", ") + to_string(job->id) + " in " + job->guarantee->qos_class;
+    names += fmt::format("{}{} in {}", i == 0 ? "" : ", ", to_string(job->id), job->guarantee->qos_class);
   }
   if (remarked.size() > kNamed) names += ", ...";
   return Rejection{
       {ErrorKind::conflict,
        "qosClasses.jobsRemarked",
-       "ranks of " + std::to_string(remarked.size()) +
-           " running job(s) were started with marks that would be of another class or lane, or of none: " + names,
+       fmt::format(
+           "ranks of {} running job(s) were started with marks that would be of another class or lane, or of none: {}",
+           remarked.size(), names),
        {},
        "let these jobs end first, or repeat it with force: they have their class and lane back when their ranks "
        "start again"},
@@ -274,7 +277,8 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveContract& com
   }
   std::string jobs;
   for (const JobId id : *state.guaranteed) {
-    if (state.jobs.find(id)->spec.tenant == command.tenant) jobs += (jobs.empty() ? "" : ", ") + to_string(id);
+    if (state.jobs.find(id)->spec.tenant == command.tenant)
+      jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", to_string(id));
   }
   if (!jobs.empty()) {
     return refuse(ErrorKind::conflict, "contracts.inUse", "guarantees of running jobs depend on the contract: " + jobs,

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/views/host_jobs.h"
 
 namespace railweave::control {
@@ -52,7 +54,7 @@ std::vector<Part> parts_of(const ClusterState& state) {
     const HcaId hca = t.hca_of(port);
     if (part == 0 || t.kind(hca) == HcaKind::aggregation) continue;
     if (const HostId host = t.host(hca); !host) {
-      parts[part - 1].adapters.push_back("'" + std::string(t.description(hca)) + "'");
+      parts[part - 1].adapters.push_back(fmt::format("'{}'", t.description(hca)));
     } else {
       (state.view.drained(host) ? parts[part - 1].drained : parts[part - 1].hosts).push_back(host);
     }
@@ -75,7 +77,7 @@ std::string subnet_name(const Topology& t, const Part& part) {
 std::string names_of(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kMaxNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() > kMaxNamed ? text + " and " + std::to_string(names.size() - kMaxNamed) + " more" : text;
+  return names.size() > kMaxNamed ? fmt::format("{} and {} more", text, names.size() - kMaxNamed) : text;
 }
 
 Alarm alarm_of(const ClusterState& state, const HostJobs& jobs, const Part& part) {
@@ -101,10 +103,10 @@ Alarm alarm_of(const ClusterState& state, const HostJobs& jobs, const Part& part
               .subject_id = switches.front(),
               .subnet = subnet,
               .severity = is_all_drained ? AlarmSeverity::warning : AlarmSeverity::critical};
-  alarm.text = std::to_string(hosts.size()) + (is_all_drained ? " drained" : "") +
-               (hosts.size() == 1 ? " host is" : " hosts are") + " cut off from " +
-               (subnet.empty() ? "the rest" : "subnet " + subnet) + " with " +
-               (switches.size() == 1 ? "switch " : "switches ") + names_of(switches) + ": " + names_of(hosts);
+  alarm.text =
+      fmt::format("{}{}{} cut off from {} with {}{}: {}", hosts.size(), is_all_drained ? " drained" : "",
+                  hosts.size() == 1 ? " host is" : " hosts are", subnet.empty() ? "the rest" : "subnet " + subnet,
+                  switches.size() == 1 ? "switch " : "switches ", names_of(switches), names_of(hosts));
   if (!on_them.empty()) {
     std::vector<MessagePart> named;
     for (const auto& job : on_them) {
@@ -112,7 +114,7 @@ Alarm alarm_of(const ClusterState& state, const HostJobs& jobs, const Part& part
     }
     alarm.text += "; jobs ";
     append_list(alarm.text, std::move(named));
-    if (on_them.size() > kMaxNamed) alarm.text += " and " + std::to_string(on_them.size() - kMaxNamed) + " more";
+    if (on_them.size() > kMaxNamed) alarm.text += fmt::format(" and {} more", on_them.size() - kMaxNamed);
   }
   alarm.jobs.assign(on_them.begin(), on_them.end());
   return alarm;
@@ -134,7 +136,7 @@ std::vector<EventBody> cut_off_alarm_changes(const ClusterState& state) {
       const std::string subnet = subnet_name(t, parts[kMaxParts]);
       Alarm more{.kind = kKind, .subject_kind = "subnet", .subject_id = subnet, .subnet = subnet};
       more.severity = AlarmSeverity::critical;
-      more.text = std::to_string(parts.size() - kMaxParts) + " more parts are cut off, the first from subnet " + subnet;
+      more.text = fmt::format("{} more parts are cut off, the first from subnet {}", parts.size() - kMaxParts, subnet);
       wanted.insert_or_assign(more.id(), std::move(more));
     }
   }

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 #include "services/control/guarantees/recheck.h"
 #include "services/control/views/host_jobs.h"
@@ -129,13 +131,13 @@ std::string first_names(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 5;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return names.size() > kNamed ? text + " and " + std::to_string(names.size() - kNamed) + " more" : text;
+  return names.size() > kNamed ? fmt::format("{} and {} more", text, names.size() - kNamed) : text;
 }
 
 std::string end_port_text(const Topology& topology, PortId port) {
   const HostId host = host_of(topology, port);
   if (!host) return topology.port_text(port);
-  return std::string(topology.name(host)) + "/" + std::string(topology.device(topology.hca_of(port)));
+  return fmt::format("{}/{}", topology.name(host), topology.device(topology.hca_of(port)));
 }
 
 // The node whose cable the target is; none: the target is not a node's cable.
@@ -175,8 +177,8 @@ std::string cut_off_text(const DrainPreview& preview, const ClusterState& state,
   for (const AffectedJob& job : preview.jobs) {
     if (job.cut_off) jobs.push_back(to_string(job.id));
   }
-  std::string text = "it cuts off " + std::to_string(cut.size()) + (cut.size() == 1 ? " end port: " : " end ports: ") +
-                     first_names(ports);
+  std::string text = fmt::format("it cuts off {}{}{}", cut.size(),
+                                 cut.size() == 1 ? " end port: " : " end ports: ", first_names(ports));
   if (!alone.empty()) text += "; nothing else joins to the rest: " + first_names(alone);
   if (!jobs.empty()) text += "; jobs there: " + first_names(jobs);
   return text;
@@ -194,7 +196,7 @@ void add_objections(DrainPreview& preview, const ClusterState& state) {
   }
   if (!cut.empty()) preview.objections.push_back(cut_off_text(preview, state, cut));
   if (own && state.allocations[own.index()].used != 0 && !state.view.drained(own)) {
-    preview.objections.push_back("jobs run on " + std::string(topology.name(own)) + ", which the cable connects");
+    preview.objections.push_back(fmt::format("jobs run on {}, which the cable connects", topology.name(own)));
   }
   if (preview.tables && !preview.tables->verified) {
     preview.objections.emplace_back(
@@ -331,8 +333,8 @@ void preview_guarantees(const ClusterState& state, GuaranteeBook& book, DrainPre
   std::vector<std::string> jobs;
   for (const auto& one : preview.guarantees_at_risk) jobs.push_back(to_string(one.job));
   if (!jobs.empty()) {
-    preview.objections.push_back("it breaks " + std::to_string(jobs.size()) +
-                                 (jobs.size() == 1 ? " guarantee: " : " guarantees: ") + first_names(jobs));
+    preview.objections.push_back(fmt::format("it breaks {}{}{}", jobs.size(),
+                                             jobs.size() == 1 ? " guarantee: " : " guarantees: ", first_names(jobs)));
   }
 }
 

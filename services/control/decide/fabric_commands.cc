@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/decide/commands.h"
 #include "services/control/decide/moved_drains.h"
 #include "services/control/decide/refusal.h"
@@ -48,7 +50,7 @@ DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& comm
   });
   if (command.mode == SubnetMode::opensm && costs > 0) {
     return refuse(ErrorKind::conflict, "subnets.linkCosts",
-                  std::to_string(costs) + " of its links have costs, which OpenSM cannot apply",
+                  fmt::format("{} of its links have costs, which OpenSM cannot apply", costs),
                   "remove the costs first: railweave guarantees reroute --reset");
   }
   if (command.mode == SubnetMode::direct && state.spread(command.subnet) == fabric::PathSpread::adaptive) {
@@ -90,14 +92,14 @@ DecisionResult decide_command(const DecisionInput& in, const RequestDrain& comma
   if (state.drains->contains(command.target)) return Decision{};
   if (command.view_version != state.view_version) {
     return refuse(ErrorKind::conflict, "drains.viewChanged",
-                  "the fabric changed while the drain of " + to_string(command.target) + " was previewed",
+                  fmt::format("the fabric changed while the drain of {} was previewed", to_string(command.target)),
                   "repeat the request");
   }
   if (!command.objections.empty() && !command.force) {
     std::string all;
     for (const auto& objection : command.objections) all += (all.empty() ? "" : "; ") + objection;
     return refuse(ErrorKind::conflict, std::string(drain_area(command.target.kind)) + ".drainRefused",
-                  "draining " + to_string(command.target) + " is not safe: " + all,
+                  fmt::format("draining {} is not safe: {}", to_string(command.target), all),
                   "resolve this first, or repeat the request with force");
   }
   return Decision{{DrainRequested{command.target, command.reason, command.force}}, {}, false};
@@ -106,7 +108,7 @@ DecisionResult decide_command(const DecisionInput& in, const RequestDrain& comma
 DecisionResult decide_command(const DecisionInput& in, const ClearDrain& command) {
   const ClusterState& state = in.state;
   if (!state.drains->contains(command.target)) {
-    return refuse(ErrorKind::notFound, "drains.notFound", to_string(command.target) + " is not drained",
+    return refuse(ErrorKind::notFound, "drains.notFound", fmt::format("{} is not drained", to_string(command.target)),
                   "GET /v1/drains lists the drains");
   }
   return Decision{clear_with_followers(state, {command.target, command.reason}), {}, false};
@@ -137,10 +139,10 @@ DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& comma
     const auto subnet = subnet_of(state.topology(), link);
     if (subnet.empty()) return changed();
     if (state.mode(subnet) != SubnetMode::opensm) continue;
-    return refuse(ErrorKind::conflict, "routes.openSmRoutes",
-                  "link " + link + " is of subnet " + std::string(subnet) +
-                      ", which is in opensm mode: OpenSM cannot apply costs",
-                  "set the subnet to direct mode first");
+    return refuse(
+        ErrorKind::conflict, "routes.openSmRoutes",
+        fmt::format("link {} is of subnet {}, which is in opensm mode: OpenSM cannot apply costs", link, subnet),
+        "set the subnet to direct mode first");
   }
   return Decision{with_alarm({command.by_link, command.reason}), {}, false};
 }

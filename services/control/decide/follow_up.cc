@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 #include "services/control/decide/cut_off_alarms.h"
 #include "services/control/decide/maintenance.h"
@@ -39,10 +41,10 @@ AlarmRaised queue_alarm(const ClusterState& state, std::int64_t took_us) {
   alarm.kind = kQueueAlarm;
   alarm.subject_kind = alarm.subject_id = "queue";
   alarm.severity = AlarmSeverity::critical;
-  alarm.text = "the queue has not run for " + std::to_string(QueueRunner::kOverdue_us / 1'000'000) + " s, although " +
-               std::to_string(state.jobs.queued()) + " jobs wait and " + std::to_string(state.free_gpus) +
-               " GPUs are free; its last cycle took " + std::to_string(took_us / 1'000) +
-               " ms: fewer waiting jobs make it shorter";
+  alarm.text = fmt::format(
+      "the queue has not run for {} s, although {} jobs wait and {} GPUs are free; its last cycle took {} ms: fewer "
+      "waiting jobs make it shorter",
+      QueueRunner::kOverdue_us / 1'000'000, state.jobs.queued(), state.free_gpus, took_us / 1'000);
   return {std::move(alarm)};
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::control {
@@ -98,7 +100,7 @@ class GangSearch {
       }
       if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes || spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
         return fail(ErrorKind::impossible, "gang.tooLarge",
-                    "a rule would name more than " + std::to_string(JobSpec::kMaxExcludeNodes) + " nodes", {},
+                    fmt::format("a rule would name more than {} nodes", JobSpec::kMaxExcludeNodes), {},
                     "ask for a nearer level");
       }
     }

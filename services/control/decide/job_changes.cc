@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
@@ -15,7 +17,7 @@ namespace {
 
 std::unexpected<Rejection> refuse_state(const Job& job, const std::string& what) {
   return refuse(ErrorKind::conflict, job.has_ended() ? "jobs.ended" : "jobs.notQueued",
-                to_string(job.id) + " is " + std::string(to_string(job.state)) + ": " + what);
+                fmt::format("{} is {}: {}", to_string(job.id), to_string(job.state), what));
 }
 
 // The name of a field that a job which has its GPUs cannot be given any more; "": none.
@@ -31,7 +33,7 @@ std::string only_while_queued(const ChangeJob& command) {
 void add_part(std::string& text, const std::string& part) { text += (text.empty() ? "" : ", ") + part; }
 
 std::string duration_part(const char* name, const std::optional<std::int64_t>& seconds) {
-  return seconds ? std::string(name) + " " + duration_text(*seconds) : "no " + std::string(name);
+  return seconds ? fmt::format("{} {}", name, duration_text(*seconds)) : "no " + std::string(name);
 }
 
 // The job's fields as they are to be; text says what differs, "" nothing.
@@ -58,7 +60,7 @@ JobChanged changed(const Job& job, const ChangeJob& command) {
   if (change.exclude_nodes != job.spec.exclude_nodes) {
     const std::size_t nodes = change.exclude_nodes.size();
     add_part(text,
-             nodes == 0 ? "excludes no node" : "excludes " + std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"));
+             nodes == 0 ? "excludes no node" : fmt::format("excludes {}{}", nodes, nodes == 1 ? " node" : " nodes"));
   }
   if (!text.empty() && !command.reason.empty()) text += ": " + command.reason;
   if (!text.empty()) change.text = Message("job.changed", {std::move(text)});
@@ -106,8 +108,8 @@ std::optional<Rejection> check_order(const ClusterState& state, const Job& job, 
   }
   const auto cannot = [&](const std::string& why) -> Rejection {
     return refuse(ErrorKind::conflict, "jobs.cannotGoThere",
-                  to_string(job.id) + " cannot go " + (command.beside->before ? "before " : "after ") +
-                      to_string(other->id) + ": " + why)
+                  fmt::format("{} cannot go {}{}: {}", to_string(job.id), command.beside->before ? "before " : "after ",
+                              to_string(other->id), why))
         .error();
   };
   if (other->id == job.id) return cannot("it is the same job");
@@ -140,9 +142,10 @@ DecisionResult decide_command(const DecisionInput& in, const ChangeJob& command)
   if (command.hold && present && present->by_operator && command.by_member) {
     // Held again by its member it stays the operator's.
     if (*command.hold) return Decision{{}, job->id, true};
-    return refuse(ErrorKind::conflict, "jobs.heldByOperator",
-                  to_string(job->id) + " is " + present->text() + "; members do not release what an operator holds",
-                  "ask an operator to release it");
+    return refuse(
+        ErrorKind::conflict, "jobs.heldByOperator",
+        fmt::format("{} is {}; members do not release what an operator holds", to_string(job->id), present->text()),
+        "ask an operator to release it");
   }
   std::vector<EventBody> events;
   if (!change.text.empty()) events.emplace_back(change);

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "scheduler/job/alternative_shapes.h"
 #include "scheduler/queue/cycle/wait_reason.h"
@@ -61,15 +63,16 @@ std::optional<DecisionResult> earlier_request(const DecisionInput& in, const Sub
   if (command.idempotency_key.empty()) return std::nullopt;
   if (const UsedKey* earlier = earlier_key(in, command)) {
     if (earlier->request_digest != command.request_digest) {
-      return refuse(ErrorKind::impossible, "idempotency.keyReused",
-                    "the Idempotency-Key was used for another request, which created " + to_string(earlier->job),
-                    "use a new key for a new job");
+      return refuse(
+          ErrorKind::impossible, "idempotency.keyReused",
+          fmt::format("the Idempotency-Key was used for another request, which created {}", to_string(earlier->job)),
+          "use a new key for a new job");
     }
     if (earlier->job_kept) return Decision{{}, earlier->job, true};
-    return refuse(
-        ErrorKind::conflict, "idempotency.jobEnded",
-        "this request created " + to_string(earlier->job) + " before, which has ended and is not kept any more",
-        "the store's table job_history has it; use a new key for a new job");
+    return refuse(ErrorKind::conflict, "idempotency.jobEnded",
+                  fmt::format("this request created {} before, which has ended and is not kept any more",
+                              to_string(earlier->job)),
+                  "the store's table job_history has it; use a new key for a new job");
   }
   const OwnedKey key{command.key_owner, command.idempotency_key};
   if (in.state.idempotency.has_room(key, in.now_us)) return std::nullopt;
@@ -90,7 +93,7 @@ std::optional<Rejection> too_many_wait(const DecisionInput& in, const Tenant& te
   if (waiting < most) return std::nullopt;
   return Rejection{{ErrorKind::busy,
                     "tenants.tooManyWaiting",
-                    std::to_string(waiting) + " jobs of tenant " + tenant.name + " wait already, the most there may be",
+                    fmt::format("{} jobs of tenant {} wait already, the most there may be", waiting, tenant.name),
                     {},
                     "submit it again when some have started"},
                    nullptr};
@@ -167,7 +170,7 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
   std::vector<EventBody> events;
   const auto drain = [&](const std::vector<DrainTarget>& targets) {
     for (const auto& target : targets) {
-      events.emplace_back(DrainRequested{target, "lost under " + to_string(command.id), true});
+      events.emplace_back(DrainRequested{target, fmt::format("lost under {}", to_string(command.id)), true});
     }
   };
   if (!repair) {
@@ -188,7 +191,7 @@ DecisionResult decide_command(const DecisionInput& in, const CheckpointJob& comm
   if (!job->holds_gpus()) {
     return refuse(
         ErrorKind::conflict, "jobs.notRunning",
-        to_string(command.id) + " is " + std::string(to_string(job->state)) + ": only placed jobs have checkpoints");
+        fmt::format("{} is {}: only placed jobs have checkpoints", to_string(command.id), to_string(job->state)));
   }
   const std::int64_t saved_us = command.saved_us == 0 ? in.now_us : command.saved_us;
   if (saved_us > in.now_us || saved_us < job->started_us) {
@@ -210,8 +213,8 @@ DecisionResult decide_command(const DecisionInput& in, const EndJob& command) {
   if (job->has_ended()) return Decision{{}, command.id, true};  // a repeated request changes nothing
   if (job->state == JobState::queued && command.state == JobState::completed) {
     return refuse(ErrorKind::conflict, "jobs.notRunning",
-                  to_string(command.id) + " is queued: it cannot have completed",
-                  "cancel it: DELETE /v1/jobs/" + to_string(command.id));
+                  fmt::format("{} is queued: it cannot have completed", to_string(command.id)),
+                  fmt::format("cancel it: DELETE /v1/jobs/{}", to_string(command.id)));
   }
   if (job->launch && job->holds_gpus() && job->launch->phase != LaunchPhase::offered && !command.freed) {
     if (job->is_releasing() && job->launch->becomes != JobState::queued) return Decision{{}, command.id, true};

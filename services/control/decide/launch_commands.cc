@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
@@ -13,7 +15,7 @@ DecisionResult decide_command(const DecisionInput& in, const AdvanceLaunch& comm
   if (job == nullptr) return job_not_found(command.id);
   const std::string id = to_string(job->id);
   if (job->has_ended()) {
-    return refuse(ErrorKind::conflict, "jobs.ended", id + " is " + std::string(to_string(job->state)),
+    return refuse(ErrorKind::conflict, "jobs.ended", fmt::format("{} is {}", id, to_string(job->state)),
                   "start nothing for it");
   }
   if (job->state == JobState::queued) {

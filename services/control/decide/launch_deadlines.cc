@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 
 namespace railweave::control {
@@ -45,11 +47,10 @@ AlarmRaised not_freed(const Job& job) {
   alarm.subject_kind = "job";
   alarm.subject_id = id;
   alarm.severity = AlarmSeverity::critical;
-  alarm.text = id + " was to free " + std::to_string(job.placement.held_gpus().size()) + " GPUs on " +
-               std::to_string(job.nodes.size() - job.launch->freed.size()) +
-               " nodes, and its launcher has not said that they are free; no other job starts there. Look at its "
-               "processes on these nodes, end them, then: railweave jobs freed " +
-               id;
+  alarm.text = fmt::format(
+      "{} was to free {} GPUs on {} nodes, and its launcher has not said that they are free; no other job starts "
+      "there. Look at its processes on these nodes, end them, then: railweave jobs freed {}",
+      id, job.placement.held_gpus().size(), job.nodes.size() - job.launch->freed.size(), id);
   alarm.jobs = {id};
   return {std::move(alarm)};
 }
@@ -70,7 +71,7 @@ std::vector<EventBody> alarm_changes(const ClusterState& state, const std::set<J
   std::size_t room = kMaxAlarms - std::min(kMaxAlarms, state.alarms->size());
   for (const JobId id : overdue) {
     if (room == 0) break;
-    if (state.alarms->contains(prefix + to_string(id))) continue;
+    if (state.alarms->contains(fmt::format("{}{}", prefix, to_string(id)))) continue;
     events.emplace_back(not_freed(*state.jobs.find(id)));
     --room;
   }

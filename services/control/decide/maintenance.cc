@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -48,8 +50,8 @@ Alarm jobs_remain(const ClusterState& state, const GpuReservation& reservation) 
     return true;
   });
   alarm.text = Message("", {"maintenance '", ReservationPart{reservation.window.name},
-                            "' has begun, and " + std::to_string(alarm.jobs.size()) +
-                                (alarm.jobs.size() == 1 ? " job runs" : " jobs run") + " on its nodes: ",
+                            fmt::format("' has begun, and {}{} on its nodes: ", alarm.jobs.size(),
+                                        alarm.jobs.size() == 1 ? " job runs" : " jobs run"),
                             job_part(alarm.jobs.front()),
                             std::string(alarm.jobs.size() > 1 ? ", ..." : "") +
                                 "; railweave jobs repair JOB --node NODE moves its ranks"});

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/queue/repair/defragment.h"
 #include "scheduler/queue/repair/room_by_moves.h"
 #include "services/control/guarantees/admitted_placement.h"
@@ -46,10 +48,10 @@ Result<JobPtr> job_to_start(const ClusterState& state, const QueueView& view, co
   if (target.what == MoveTarget::For::job) {
     const JobPtr job = state.jobs.find(target.job);
     if (job == nullptr) {
-      return fail(ErrorKind::notFound, "jobs.notFound", "there is no job " + to_string(target.job));
+      return fail(ErrorKind::notFound, "jobs.notFound", fmt::format("there is no job {}", to_string(target.job)));
     }
     if (job->state != JobState::queued) {
-      return refused("jobs.notQueued", to_string(job->id) + " is " + std::string(to_string(job->state)));
+      return refused("jobs.notQueued", fmt::format("{} is {}", to_string(job->id), to_string(job->state)));
     }
     return job;
   }
@@ -77,8 +79,9 @@ Result<PlannedMoves> plan_for_job(const ClusterState& state, PlacerCache& placer
                                   std::int64_t now_us) {
   const auto terms = job_terms(state, waiting.spec);
   if (!terms || *terms) {
-    return refused("moves.guaranteed",
-                   to_string(waiting.id) + " waits with a guarantee of bandwidth, and no plan counts on links");
+    return refused(
+        "moves.guaranteed",
+        fmt::format("{} waits with a guarantee of bandwidth, and no plan counts on links", to_string(waiting.id)));
   }
   const auto jobs = movable_jobs(state, now_us);
   std::vector<scheduler::MovableJob> movable;
@@ -98,7 +101,7 @@ Result<PlannedMoves> plan_for_job(const ClusterState& state, PlacerCache& placer
   std::optional<double> period_us;  // where it could start now
   if (const auto now = placer.try_place(waiting.spec)) {
     period_us = scheduler::Placer::period_us(waiting.spec, *now);
-    if (!period_us) return refused("moves.notNeeded", to_string(waiting.id) + " fits without a move");
+    if (!period_us) return refused("moves.notNeeded", fmt::format("{} fits without a move", to_string(waiting.id)));
     const double gain = state.queue_rules->policy.place_wait.gain;
     options.accepts = [&, gain](const scheduler::Placement& place) {
       const auto there_us = scheduler::Placer::period_us(waiting.spec, place);
@@ -107,12 +110,12 @@ Result<PlannedMoves> plan_for_job(const ClusterState& state, PlacerCache& placer
   }
   auto room = budget.jobs == 0 ? std::nullopt : scheduler::plan_room(placer, waiting.spec, movable, options);
   if (!room) {
-    return refused("moves.none",
-                   "no moves within the budget make room for " + to_string(waiting.id) + ": " +
-                       std::to_string(movable.size()) + " jobs may move, " + std::to_string(budget.jobs) +
-                       " of them now, losing up to " + std::to_string(static_cast<std::int64_t>(budget.gpu_s)) +
-                       " GPU seconds",
-                   kWhichMove);
+    return refused(
+        "moves.none",
+        fmt::format("no moves within the budget make room for {}: {} jobs may move, {} of them now, losing up to {} "
+                    "GPU seconds",
+                    to_string(waiting.id), movable.size(), budget.jobs, static_cast<std::int64_t>(budget.gpu_s)),
+        kWhichMove);
   }
   PlannedMoves planned{.in_favour_of = waiting.id, .lost_gpu_s = room->lost_gpu_s};
   for (auto& move : room->moves) {

@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include <fmt/core.h>
+
 #include "scheduler/queue/reservation.h"
 #include "services/control/decide/queue_runner.h"
 #include "services/control/decide/tenant_limit.h"
@@ -20,8 +22,8 @@ Result<QueueWindow> plan_window(const ClusterState& state, const PutReservation&
   if (!state.reservations->contains(command.name) &&
       state.reservations->size() >= scheduler::QueuePolicy::kMaxWindows) {
     return fail(ErrorKind::conflict, "reservations.tooMany",
-                "there are already " + std::to_string(state.reservations->size()) + " reservations, which is the limit",
-                {}, "remove one first");
+                fmt::format("there are already {} reservations, which is the limit", state.reservations->size()), {},
+                "remove one first");
   }
   if (command.kind == QueueWindow::Kind::maintenance) {
     if (command.nodes.empty()) return wrong("maintenance needs at least one node", "/nodes");

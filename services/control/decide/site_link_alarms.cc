@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 #include "services/control/views/site_link_jobs.h"
 
@@ -20,13 +22,12 @@ constexpr std::array<const char*, 2> kKinds = {"link.down", "link.degraded"};
 std::string fault_text(const ClusterState& state, SiteLinkId link) {
   const auto& topology = state.topology();
   const auto& joins = topology.site_links()[link.index()];
-  std::string text = "link " + fabric::site_link_text(topology, link) + " between the sites " +
-                     std::string(topology.name(joins.a)) + " and " + std::string(topology.name(joins.b)) + " is ";
+  std::string text = fmt::format("link {} between the sites {} and {} is ", fabric::site_link_text(topology, link),
+                                 topology.name(joins.a), topology.name(joins.b));
   if (state.view.state(link) == LinkState::down) return text + "down";
   text += "degraded";
   if (state.view.links_up(link) == 0) return text;
-  return text + ": " + std::to_string(state.view.links_up(link)) + " of its " + std::to_string(joins.links) +
-         " parallel links are up";
+  return fmt::format("{}: {} of its {} parallel links are up", text, state.view.links_up(link), joins.links);
 }
 
 Alarm alarm_of(const ClusterState& state, SiteLinkId link) {
@@ -42,7 +43,7 @@ Alarm alarm_of(const ClusterState& state, SiteLinkId link) {
   }
   if (down && !jobs.empty()) alarm.severity = AlarmSeverity::critical;
   if (jobs.empty()) return alarm;
-  alarm.text += "; " + std::to_string(jobs.size()) + (jobs.size() == 1 ? " job runs" : " jobs run") + " across it";
+  alarm.text += fmt::format("; {}{} across it", jobs.size(), jobs.size() == 1 ? " job runs" : " jobs run");
   if (const auto named = needing(jobs); down && !named.empty()) alarm.text += ", without another route: " + named;
   return alarm;
 }

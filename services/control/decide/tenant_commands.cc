@@ -2,6 +2,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
 #include "services/control/decide/tenant_limit.h"
@@ -20,7 +22,7 @@ std::optional<std::string> still_used(const ClusterState& state, const std::stri
   std::optional<std::string> why;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
     if (job->state == JobState::queued && job->spec.tenant == tenant) {
-      why = to_string(job->id) + " of tenant " + tenant + " is queued";
+      why = fmt::format("{} of tenant {} is queued", to_string(job->id), tenant);
     }
     return !why;
   });
@@ -58,7 +60,7 @@ DecisionResult decide_command(const DecisionInput& in, const RemoveTenant& comma
   }
   if (const auto held = state.gpus_held->find(command.name); held != state.gpus_held->end()) {
     return refuse(ErrorKind::conflict, "tenants.holdsGpus",
-                  "tenant " + command.name + " holds " + std::to_string(held->second) + " GPUs", "end its jobs first");
+                  fmt::format("tenant {} holds {} GPUs", command.name, held->second), "end its jobs first");
   }
   if (const auto why = still_used(state, command.name)) {
     return refuse(ErrorKind::conflict, "tenants.inUse", *why,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 
 namespace railweave::control {
@@ -25,13 +27,13 @@ std::optional<Error> over_gpu_limit(const ClusterState& state, const Tenant& ten
   const auto held = state.gpus_held->find(tenant.name);
   const std::uint64_t held_gpus = held == state.gpus_held->end() ? 0 : held->second;
   if (held_gpus + gpus <= limit) return std::nullopt;
-  return Error{never ? ErrorKind::impossible : ErrorKind::conflict,
-               "tenants.gpuLimit",
-               "tenant " + tenant.name + " may hold " + std::to_string(limit) + " GPUs, holds " +
-                   std::to_string(held_gpus) + ", and the job needs " + std::to_string(gpus),
-               {},
-               never ? "PUT /v1/tenants/" + tenant.name + " with a larger maxGpus, or ask for fewer"
-                     : std::string("wait for the tenant's jobs to end")};
+  return Error{
+      never ? ErrorKind::impossible : ErrorKind::conflict,
+      "tenants.gpuLimit",
+      fmt::format("tenant {} may hold {} GPUs, holds {}, and the job needs {}", tenant.name, limit, held_gpus, gpus),
+      {},
+      never ? "PUT /v1/tenants/" + tenant.name + " with a larger maxGpus, or ask for fewer"
+            : std::string("wait for the tenant's jobs to end")};
 }
 
 Error unknown_tenant(const std::string& name) {
@@ -82,10 +84,9 @@ std::optional<Error> never_in_quota(const ClusterState& state, const Tenant& ten
   if (!most || gpus <= *most) return std::nullopt;
   return Error{ErrorKind::impossible,
                "tenants.quotaTooSmall",
-               "the job needs " + std::to_string(gpus) + " GPUs, and tenant " + tenant.name +
-                   " can never hold more than " + std::to_string(*most) + ": its quota is " +
-                   std::to_string(*tenant.quota_gpus) +
-                   (tenant.cohort.empty() ? "" : ", the rest would be borrowed from cohort " + tenant.cohort),
+               fmt::format("the job needs {} GPUs, and tenant {} can never hold more than {}: its quota is {}{}", gpus,
+                           tenant.name, *most, *tenant.quota_gpus,
+                           tenant.cohort.empty() ? "" : ", the rest would be borrowed from cohort " + tenant.cohort),
                {},
                "raise the tenant's quotaGpus or ask for fewer"};
 }

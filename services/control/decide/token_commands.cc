@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
 
@@ -11,7 +13,7 @@ DecisionResult decide_command(const DecisionInput& in, const IssueToken& command
   const std::size_t most =
       AccessToken::kMaxTokens - (token.role == Role::administrator ? 0 : AccessToken::kForAdministrators);
   if (in.state.access_tokens->size() >= most) {
-    return refuse(ErrorKind::conflict, "tokens.tooMany", "there are " + std::to_string(most) + " tokens",
+    return refuse(ErrorKind::conflict, "tokens.tooMany", fmt::format("there are {} tokens", most),
                   "revoke those that are not used");
   }
   if (in.state.access_tokens->contains(token.id)) {

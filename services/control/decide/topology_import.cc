@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/moved_drains.h"
@@ -100,7 +102,7 @@ class Import {
         }
         why += ", and there is no repair: " + plan.error().message;
       }
-      if (lost_.size() < 5) names_ += (names_.empty() ? "" : ", ") + to_string(job->id);
+      if (lost_.size() < 5) names_ += fmt::format("{}{}", names_.empty() ? "" : ", ", to_string(job->id));
       lost_.emplace_back(JobEnded{job->id, JobState::lost, Message("job.lost", {std::move(why)})});
     }
   }
@@ -108,8 +110,8 @@ class Import {
   [[nodiscard]] DecisionResult refuse_losses() const {
     return refuse(
         ErrorKind::conflict, "topology.losesJobs",
-        std::to_string(lost_.size()) + " running job(s) use GPUs that are not in the new topology" +
-            (command_.repair ? " and cannot be moved: " : ": ") + names_ + (lost_.size() > 5 ? "..." : ""),
+        fmt::format("{} running job(s) use GPUs that are not in the new topology{}{}{}", lost_.size(),
+                    command_.repair ? " and cannot be moved: " : ": ", names_, lost_.size() > 5 ? "..." : ""),
         std::string(command_.repair ? "" : "repeat the import with repair, which moves their ranks, ") +
             (command_.repair ? "end these jobs first, or repeat the import with force, which ends them as lost"
                              : "or with force, which ends the jobs as lost"));
@@ -134,8 +136,8 @@ class Import {
       }
       if (gone.empty()) continue;
       differs("reservation", name,
-              std::string(to_string(reservation.window.kind)) + " '" + name + "' loses " + loss_text(topology, gone) +
-                  ", which the new topology lacks; put it again when they are back");
+              fmt::format("{} '{}' loses {}, which the new topology lacks; put it again when they are back",
+                          to_string(reservation.window.kind), name, loss_text(topology, gone)));
     }
   }
 
@@ -143,10 +145,10 @@ class Import {
     for (const auto& [target, drain] : *in_.state.drains) {
       const auto now = renamed_target(target, renamed_);
       if (!now) {
-        differs("drain", target.id, "the drain of " + to_string(target) + " ends: the node is gone");
+        differs("drain", target.id, fmt::format("the drain of {} ends: the node is gone", to_string(target)));
       } else if (resolves(in_.state.topology(), target) && !resolves(*command_.topology, *now)) {
         differs("drain", target.id,
-                "the new topology has no " + to_string(target) + "; it stays drained if it comes back");
+                fmt::format("the new topology has no {}; it stays drained if it comes back", to_string(target)));
       }
     }
   }
@@ -190,8 +192,9 @@ class Import {
       const std::string name = fabric::site_link_text(topology, link);
       if (state == fabric::LinkState::up || fabric::find_site_link(*command_.topology, name)) continue;
       differs("link", name,
-              "the new topology has no link " + name + ", which is reported " + std::string(to_string(state)) +
-                  "; if it comes back it counts as up until it is reported again");
+              fmt::format("the new topology has no link {}, which is reported {}; if it comes back it counts as up "
+                          "until it is reported again",
+                          name, to_string(state)));
     }
   }
   static bool resolves(const fabric::Topology& topology, const DrainTarget& target) {
@@ -218,8 +221,8 @@ class Import {
         }
       }
       if (job->damage.empty()) {
-        add(JobDamaged{job->id, Message("job.damaged",
-                                        {why + "; railweave jobs repair " + to_string(job->id) + " moves its ranks"})});
+        add(JobDamaged{job->id, Message("job.damaged", {fmt::format("{}; railweave jobs repair {} moves its ranks", why,
+                                                                    to_string(job->id))})});
       }
     }
   }

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/fair_share.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
@@ -12,7 +14,7 @@ namespace {
 
 constexpr const char* kWebhookAlarm = "webhook.disabled";
 
-std::string alarm_of(const std::string& webhook) { return std::string(kWebhookAlarm) + ":" + webhook; }
+std::string alarm_of(const std::string& webhook) { return fmt::format("{}:{}", kWebhookAlarm, webhook); }
 
 void clear_alarm(const ClusterState& state, const std::string& webhook, std::vector<EventBody>& events) {
   if (state.alarms->contains(alarm_of(webhook))) events.emplace_back(AlarmCleared{alarm_of(webhook)});
@@ -23,7 +25,7 @@ std::optional<Rejection> no_room(const WebhookTable& webhooks, const std::string
   if (webhooks.size() >= kMaxWebhooks) {
     return Rejection{{ErrorKind::busy,
                       "webhooks.tooMany",
-                      "there are " + std::to_string(kMaxWebhooks) + " webhooks already",
+                      fmt::format("there are {} webhooks already", kMaxWebhooks),
                       {},
                       "remove one that is not used"},
                      nullptr};
@@ -37,13 +39,12 @@ std::optional<Rejection> no_room(const WebhookTable& webhooks, const std::string
   const std::size_t others = webhooks.size() - of_tenants;
   const std::size_t limit = kMaxWebhooks - std::max(others, kWebhooksOfOperators);
   if (within_fair_share(own, of_tenants, limit)) return std::nullopt;
-  return Rejection{
-      {ErrorKind::busy,
-       "webhooks.tooMany",
-       "tenant " + tenant + " has " + std::to_string(own) + " webhooks already, no fewer than are left to all others",
-       {},
-       "remove one that is not used"},
-      nullptr};
+  return Rejection{{ErrorKind::busy,
+                    "webhooks.tooMany",
+                    fmt::format("tenant {} has {} webhooks already, no fewer than are left to all others", tenant, own),
+                    {},
+                    "remove one that is not used"},
+                   nullptr};
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ DecisionResult decide_command(const DecisionInput& in, const PutWebhook& command
   if (webhook.secret.empty() && exists) webhook.secret = present->second.secret;
   if (webhook.secret.empty()) {
     return refuse(ErrorKind::invalid, "webhooks.noSecret", "a webhook needs a secret, with which it is signed",
-                  "give one of at least " + std::to_string(Webhook::kMinSecret) + " bytes");
+                  fmt::format("give one of at least {} bytes", Webhook::kMinSecret));
   }
   std::vector<EventBody> events{WebhookPut{std::move(webhook)}};
   clear_alarm(state, command.webhook.name, events);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/placement/score/summary.h"
@@ -453,14 +455,14 @@ struct Apply {
       job->note({event.time_us, event.seq, job->state,
                  ("guarantee at risk: " + body.guarantee->reason).with_code("guarantee.atRisk"), event.actor});
     } else if (body.change == GuaranteeChange::restored) {
-      job->note({event.time_us, event.seq, job->state,
-                 Message("guarantee.restored",
-                         {"guarantee holds again, after " + std::to_string(body.for_us / 1'000'000) + " s"}),
-                 event.actor});
+      job->note(
+          {event.time_us, event.seq, job->state,
+           Message("guarantee.restored", {fmt::format("guarantee holds again, after {} s", body.for_us / 1'000'000)}),
+           event.actor});
     } else if (body.change == GuaranteeChange::lane_changed) {
       job->note({event.time_us, event.seq, job->state,
                  Message("guarantee.laneChanged",
-                         {"has another lane of its own: " + std::to_string(body.guarantee->lane.value_or(0))}),
+                         {fmt::format("has another lane of its own: {}", body.guarantee->lane.value_or(0))}),
                  event.actor});
     }
     job->version = event.seq;

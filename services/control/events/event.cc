@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 #include "fabric/base/text/time_text.h"
 #include "services/control/state/link_state.h"
@@ -10,7 +12,7 @@ namespace railweave::control {
 namespace {
 
 std::string counted(std::size_t count, const char* thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 // A link is a link to who looks for its events, whatever it joins.
@@ -38,9 +40,8 @@ struct MakeHeading {
                         counted(event.exchanged, "link") + " of the fabric not as accepted"};
     }
     return {"topology.accepted", "topology", event.digest.substr(0, 12), EventSeverity::info,
-            "fabric of " + std::to_string(topology.hosts().size()) + " hosts, " +
-                std::to_string(topology.switches().size()) + " switches and " + std::to_string(topology.gpus().size()) +
-                " GPUs accepted from " + event.source};
+            fmt::format("fabric of {} hosts, {} switches and {} GPUs accepted from {}", topology.hosts().size(),
+                        topology.switches().size(), topology.gpus().size(), event.source)};
   }
   EventHeading operator()(const TopologyDiffers& event) const {
     return {"topology.differs", event.subject_kind, event.subject_id, EventSeverity::warning, event.text};
@@ -49,7 +50,7 @@ struct MakeHeading {
     const auto& tenant = event.tenant;
     return {"tenant.put", "tenant", tenant.name, EventSeverity::info,
             "tenant " + tenant.name +
-                (tenant.max_gpus ? " may hold " + std::to_string(*tenant.max_gpus) + " GPUs" : " has no GPU limit")};
+                (tenant.max_gpus ? fmt::format(" may hold {} GPUs", *tenant.max_gpus) : " has no GPU limit")};
   }
   EventHeading operator()(const TenantRemoved& event) const {
     return {"tenant.removed", "tenant", event.name, EventSeverity::info, "tenant " + event.name + " removed"};
@@ -57,9 +58,9 @@ struct MakeHeading {
   EventHeading operator()(const TokenIssued& event) const {
     const auto& token = event.token;
     return {"token.issued", "token", token.id, EventSeverity::info,
-            "token of " + token.name + " issued, " + std::string(to_text(token.role)) +
-                (token.tenant.empty() ? "" : " of tenant " + token.tenant) +
-                (token.node.empty() ? "" : " of node " + token.node)};
+            fmt::format("token of {} issued, {}{}{}", token.name, to_text(token.role),
+                        token.tenant.empty() ? "" : " of tenant " + token.tenant,
+                        token.node.empty() ? "" : " of node " + token.node)};
   }
   EventHeading operator()(const TokenRevoked& event) const {
     return {"token.revoked", "token", event.id, EventSeverity::info, "token of " + event.name + " revoked"};
@@ -149,7 +150,7 @@ struct MakeHeading {
   }
   EventHeading operator()(const WebhookAdvanced& event) const {
     const std::string name = "webhook '" + event.name + "'";
-    const std::string up_to = " up to event " + std::to_string(event.cursor);
+    const std::string up_to = fmt::format(" up to event {}", event.cursor);
     if (event.disabled) {
       return {"webhook.disabled", "webhook", event.name, EventSeverity::error,
               name + " failed for too long and is sent nothing more: " + event.last_error};
@@ -162,14 +163,14 @@ struct MakeHeading {
   }
   EventHeading operator()(const QueueRulesPut& event) const {
     return {"queue.policyPut", "queue", "policy", EventSeverity::info,
-            "queue: " + std::to_string(event.policy.classes.size()) + " priority classes, backfill " +
-                std::string(railweave::to_text(event.policy.backfill))};
+            fmt::format("queue: {} priority classes, backfill {}", event.policy.classes.size(),
+                        railweave::to_text(event.policy.backfill))};
   }
   EventHeading operator()(const ReservationPut& event) const {
     const auto& window = event.reservation.window;
     return {"reservation.put", "reservation", window.name, EventSeverity::info,
-            std::string(to_string(window.kind)) + " '" + window.name + "': " + std::to_string(window.gpus.size()) +
-                " GPUs from " + whole_second_text(window.from_us) + " to " + whole_second_text(window.to_us)};
+            fmt::format("{} '{}': {} GPUs from {} to {}", to_string(window.kind), window.name, window.gpus.size(),
+                        whole_second_text(window.from_us), whole_second_text(window.to_us))};
   }
   EventHeading operator()(const MaintenanceBegan& event) const {
     return {"reservation.begun", "reservation", event.name, EventSeverity::info,
@@ -193,15 +194,14 @@ struct MakeHeading {
                 (event.reason.empty() ? Message() : ": " + event.reason)};
   }
   EventHeading operator()(const SubnetModeSet& event) const {
-    return {
-        "subnet.modeSet", "subnet", event.subnet,
-        event.mode == SubnetMode::observe ? EventSeverity::info : EventSeverity::warning,
-        "subnet " + event.subnet + " is in " + std::string(to_string(event.mode)) + " mode" + because(event.reason)};
+    return {"subnet.modeSet", "subnet", event.subnet,
+            event.mode == SubnetMode::observe ? EventSeverity::info : EventSeverity::warning,
+            fmt::format("subnet {} is in {} mode{}", event.subnet, to_string(event.mode), because(event.reason))};
   }
   EventHeading operator()(const SubnetKeyRotated& event) const {
     return {"subnet.keyRotated", "subnet", event.subnet, EventSeverity::info,
-            "ports of subnet " + event.subnet + " get management keys of generation " +
-                std::to_string(event.generation) + because(event.reason)};
+            fmt::format("ports of subnet {} get management keys of generation {}{}", event.subnet, event.generation,
+                        because(event.reason))};
   }
   EventHeading operator()(const SubnetSpreadSet& event) const {
     using fabric::PathSpread;
@@ -213,18 +213,19 @@ struct MakeHeading {
   }
   EventHeading operator()(const DrainRequested& event) const {
     return {"drain.requested", subject_kind(event.target), event.target.id, EventSeverity::info,
-            "drain of " + to_string(event.target) + (event.forced ? " forced" : " requested") + because(event.reason)};
+            fmt::format("drain of {}{}{}", to_string(event.target), event.forced ? " forced" : " requested",
+                        because(event.reason))};
   }
   EventHeading operator()(const DrainAdvanced& event) const {
     const bool done = event.state == DrainState::drained;
     return {done ? EventKind("drain.completed") : EventKind("drain.advanced"), subject_kind(event.target),
             event.target.id, EventSeverity::info,
-            to_string(event.target) +
-                (done ? " is drained: safe to unplug" : ": drain is " + std::string(to_string(event.state)))};
+            fmt::format("{}{}", to_string(event.target),
+                        done ? " is drained: safe to unplug" : ": drain is " + std::string(to_string(event.state)))};
   }
   EventHeading operator()(const DrainCleared& event) const {
     return {"drain.cleared", subject_kind(event.target), event.target.id, EventSeverity::info,
-            to_string(event.target) + " is back in use" + because(event.reason)};
+            fmt::format("{} is back in use{}", to_string(event.target), because(event.reason))};
   }
   EventHeading operator()(const LinkReleased& event) const {
     return {"link.released", "link", event.link, EventSeverity::info,
@@ -234,9 +235,9 @@ struct MakeHeading {
     const std::size_t out = event.links.size() + event.switches.size();
     return {"route.rebalanced", "subnet", event.subnet, EventSeverity::info,
             out == 0 ? "routes of subnet " + event.subnet + " are spread as cabled again"
-                     : "routes of subnet " + event.subnet +
-                           " are spread again over the links that are left: " + std::to_string(event.fullest) +
-                           " instead of " + std::to_string(event.fullest_before) + " pairs on the fullest"};
+                     : fmt::format("routes of subnet {} are spread again over the links that are left: {} instead of "
+                                   "{} pairs on the fullest",
+                                   event.subnet, event.fullest, event.fullest_before)};
   }
   EventHeading operator()(const LinkCostsSet& event) const {
     return {
@@ -254,14 +255,13 @@ struct MakeHeading {
     std::string text;
     if (event.links.size() == 1) {
       const auto& link = event.links.front();
-      text = "link " + link.link + " is " + std::string(to_string(link.state)) +
-             (link.links_up == 0 ? "" : ", " + std::to_string(link.links_up) + " of its parallel links up") +
-             (link.rate.value() == 0 ? "" : ": it runs at " + rate_text(link.rate)) +
-             (link.damped ? ": it flaps and is held down until it is calm" : "") + because(event.reason);
+      text = fmt::format("link {} is {}{}{}{}{}", link.link, to_string(link.state),
+                         link.links_up == 0 ? "" : fmt::format(", {} of its parallel links up", link.links_up),
+                         link.rate.value() == 0 ? "" : ": it runs at " + rate_text(link.rate),
+                         link.damped ? ": it flaps and is held down until it is calm" : "", because(event.reason));
     } else {
-      text = std::to_string(event.links.size()) + " links of " + event.subnet + " changed: " + std::to_string(down) +
-             " down, " + std::to_string(back) + " up or degraded" +
-             (slower == 0 ? "" : ", " + std::to_string(slower) + " of them slower than accepted");
+      text = fmt::format("{} links of {} changed: {} down, {} up or degraded{}", event.links.size(), event.subnet, down,
+                         back, slower == 0 ? "" : fmt::format(", {} of them slower than accepted", slower));
     }
     const bool one = event.links.size() == 1;
     return {back == 0 ? EventKind("link.down") : (down == 0 ? EventKind("link.up") : EventKind("link.changed")),
@@ -293,21 +293,19 @@ struct MakeHeading {
     return {"alarm.unmuted", "alarm", event.id, EventSeverity::info, event.id + " is not muted any more" + note};
   }
   EventHeading operator()(const QosProgrammed& event) const {
-    const std::string what =
-        std::to_string(event.classes) + " classes and " + std::to_string(event.partitions) + " partitions: ";
+    const std::string what = fmt::format("{} classes and {} partitions: ", event.classes, event.partitions);
     if (event.where == QosProgrammed::Where::opensmFiles) {
       return {"qos.offered", "subnet", event.subnet, EventSeverity::info,
               what + counted(event.blocks, "file") +
                   " offered to OpenSM, which must read them; ports keep the tables they have until it does"};
     }
     return {"qos.programmed", "subnet", event.subnet, EventSeverity::info,
-            what + std::to_string(event.blocks) + " blocks written to " + std::to_string(event.ports) + " ports"};
+            fmt::format("{}{} blocks written to {} ports", what, event.blocks, event.ports)};
   }
   EventHeading operator()(const PortLimitsRead& event) const {
     return {"qos.limits", "subnet", event.subnet, EventSeverity::info,
-            "ports have " + std::to_string(event.limits.data_lanes) + " data lanes, " +
-                std::to_string(event.limits.arbitration_entries) + " arbitration entries and an MTU of " +
-                std::to_string(event.limits.mtu_bytes) + " bytes"};
+            fmt::format("ports have {} data lanes, {} arbitration entries and an MTU of {} bytes",
+                        event.limits.data_lanes, event.limits.arbitration_entries, event.limits.mtu_bytes)};
   }
   EventHeading operator()(const SubnetTablesReported& event) const {
     const SubnetTables& tables = event.tables;
@@ -327,9 +325,9 @@ struct MakeHeading {
   EventHeading operator()(const RoutesProgrammed& event) const {
     return {"route.programmed", "subnet", event.subnet,
             event.isolated == 0 ? EventSeverity::info : EventSeverity::warning,
-            event.cause + ": " + std::to_string(event.entries) + " entries in " + std::to_string(event.blocks) +
-                " blocks written in " + std::to_string(event.total_us) + " us" +
-                (event.isolated == 0 ? "" : ", " + std::to_string(event.isolated) + " switches do not answer")};
+            fmt::format("{}: {} entries in {} blocks written in {} us{}", event.cause, event.entries, event.blocks,
+                        event.total_us,
+                        event.isolated == 0 ? "" : fmt::format(", {} switches do not answer", event.isolated))};
   }
 
   EventHeading operator()(const ContractPut& event) const {
@@ -349,8 +347,8 @@ struct MakeHeading {
     std::string names;
     for (const auto& one : event.classes) names += (names.empty() ? "" : ", ") + one.name;
     return {"qosClasses.put", "qosClasses", "cluster", event.forced ? EventSeverity::warning : EventSeverity::info,
-            std::to_string(event.classes.size()) + " traffic classes: " + names +
-                (event.forced ? "; forced, although running jobs depend on those before" : "")};
+            fmt::format("{} traffic classes: {}{}", event.classes.size(), names,
+                        event.forced ? "; forced, although running jobs depend on those before" : "")};
   }
   EventHeading operator()(const GuaranteeChanged& event) const {
     const std::string id = to_string(event.job);
@@ -360,10 +358,9 @@ struct MakeHeading {
         return {"guarantee.atRisk", "job", id, EventSeverity::error,
                 whose + " does not hold: " + event.guarantee->reason};
       case GuaranteeChange::restored:
-        return {
-            "guarantee.restored", "job", id, EventSeverity::info,
-            whose + " holds again after " + std::to_string(event.for_us / 1000) + " ms" +
-                (event.guarantee->lane ? ", on lane " + std::to_string(*event.guarantee->lane) + " of its own" : "")};
+        return {"guarantee.restored", "job", id, EventSeverity::info,
+                whose + " holds again after " + std::to_string(event.for_us / 1000) + " ms" +
+                    (event.guarantee->lane ? fmt::format(", on lane {} of its own", *event.guarantee->lane) : "")};
       case GuaranteeChange::covered:
         return {"guarantee.coverage", "job", id,
                 event.guarantee->covered ? EventSeverity::info : EventSeverity::warning,

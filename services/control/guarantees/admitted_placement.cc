@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
 #include "services/control/guarantees/placement_tries.h"
@@ -59,8 +61,8 @@ std::optional<Rejection> over_contract_gpus(const ClusterState& state, const std
   if (holds + gpus <= limit) return std::nullopt;
   return refusal({gpus > limit ? ErrorKind::impossible : ErrorKind::conflict,
                   "contracts.gpuLimit",
-                  "the contract of " + tenant + " allows " + std::to_string(limit) + " GPUs, the tenant holds " +
-                      std::to_string(holds) + ", and the job needs " + std::to_string(gpus),
+                  fmt::format("the contract of {} allows {} GPUs, the tenant holds {}, and the job needs {}", tenant,
+                              limit, holds, gpus),
                   {},
                   "wait for the tenant's jobs to end, or change the contract"});
 }

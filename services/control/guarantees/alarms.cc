@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 #include "services/control/views/job_ports.h"
 
@@ -76,9 +78,10 @@ std::map<std::string, Alarm> unkept_alarms(const ClusterState& state) {
       if (is_in_it && ++jobs <= Alarm::kMaxJobs) alarm.jobs.push_back(to_string(id));
     }
     if (jobs == 0) continue;
-    alarm.text = "subnet " + subnet + " is in observe mode: the classes, lanes and filters that " +
-                 std::to_string(jobs) + (jobs == 1 ? " guarantee counts" : " guarantees count") +
-                 " on are not looked after there any more: railweave subnets mode " + subnet + " direct";
+    alarm.text = fmt::format(
+        "subnet {} is in observe mode: the classes, lanes and filters that {}{} on are not looked after there any "
+        "more: railweave subnets mode {} direct",
+        subnet, jobs, jobs == 1 ? " guarantee counts" : " guarantees count", subnet);
     alarms.emplace(alarm.id(), std::move(alarm));
   }
   return alarms;
@@ -116,7 +119,7 @@ std::vector<EventBody> guarantee_alarm_changes(const ClusterState& state) {
   for (const JobId id : *state.guaranteed) {
     const JobPtr job = state.jobs.find(id);
     if (!job->guarantee->at_risk()) continue;
-    if (state.alarms->contains(std::string(kGuaranteeAlarm) + ":" + to_string(id))) continue;
+    if (state.alarms->contains(fmt::format("{}:{}", kGuaranteeAlarm, to_string(id)))) continue;
     events.emplace_back(AlarmRaised{guarantee_alarm(*job, {})});
   }
   return events;

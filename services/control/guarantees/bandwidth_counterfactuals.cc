@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 
 namespace railweave::control {
@@ -76,7 +78,7 @@ std::vector<Counterfactual> bandwidth_counterfactuals(const JobSpec& spec, const
   if (!spec.job.required || links.empty()) return changes;
   auto anywhere = std::make_shared<JobSpec>(spec);
   anywhere->job.required.reset();
-  changes.push_back({"job within one " + std::string(fabric::to_string(*spec.job.required)) + " -> anywhere",
+  changes.push_back({fmt::format("job within one {} -> anywhere", fabric::to_string(*spec.job.required)),
                      Outcome::placed, std::move(anywhere)});
   return changes;
 }

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/repair.h"
 #include "services/control/views/closed_gpus.h"
@@ -37,9 +39,9 @@ std::string loss_text(const fabric::Topology& topology, const std::vector<fabric
     std::string name(topology.name(topology.host(gpu)));
     if (std::ranges::find(nodes, name) == nodes.end()) nodes.push_back(std::move(name));
   }
-  std::string text = std::to_string(lost.size()) + (lost.size() == 1 ? " GPU on " : " GPUs on ");
+  std::string text = fmt::format("{}{}", lost.size(), lost.size() == 1 ? " GPU on " : " GPUs on ");
   for (std::size_t i = 0; i < nodes.size() && i < 5; ++i) text += (i == 0 ? "" : ", ") + nodes[i];
-  return nodes.size() > 5 ? text + " and " + std::to_string(nodes.size() - 5) + " more nodes" : text;
+  return nodes.size() > 5 ? fmt::format("{} and {} more nodes", text, nodes.size() - 5) : text;
 }
 
 std::string cut_off_text(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost) {
@@ -73,27 +75,28 @@ Result<scheduler::RepairPlan> plan_job_repair(const ClusterState& state, const J
 Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const RepairJob& command, PlacerCache& placers,
                                               std::int64_t now_us) {
   const JobPtr job = state.jobs.find(command.id);
-  if (job == nullptr) return fail(ErrorKind::notFound, "jobs.notFound", "there is no " + to_string(command.id));
+  if (job == nullptr)
+    return fail(ErrorKind::notFound, "jobs.notFound", fmt::format("there is no {}", to_string(command.id)));
   if (!job->holds_gpus()) {
-    return fail(
-        ErrorKind::conflict, "jobs.notRunning",
-        to_string(job->id) + " is " + std::string(to_string(job->state)) + ": only placed jobs can be repaired");
+    return fail(ErrorKind::conflict, "jobs.notRunning",
+                fmt::format("{} is {}: only placed jobs can be repaired", to_string(job->id), to_string(job->state)));
   }
   if (job->is_releasing()) {
     return std::unexpected(error_of(ErrorKind::conflict, "jobs.releasing",
-                                    to_string(job->id) + " is to free its GPUs: " + job->launch->reason, {},
-                                    "its ranks move no more; repair it when it has been placed again"));
+                                    fmt::format("{} is to free its GPUs: ", to_string(job->id)) + job->launch->reason,
+                                    {}, "its ranks move no more; repair it when it has been placed again"));
   }
   const auto& topology = state.topology();
   RequestedRepair repair;
   if (command.for_guarantee) {
     if (!job->guarantee || !job->guarantee->at_risk()) {
-      return fail(ErrorKind::conflict, "jobs.guaranteeHolds", to_string(job->id) + " has no guarantee at risk");
+      return fail(ErrorKind::conflict, "jobs.guaranteeHolds",
+                  fmt::format("{} has no guarantee at risk", to_string(job->id)));
     }
     auto move = plan_guarantee_move(state, *job, placers, now_us);
     if (!move) {
       return fail(ErrorKind::conflict, "repair.noSpare",
-                  "no other nodes are known on which the guarantee of " + to_string(job->id) + " would hold");
+                  fmt::format("no other nodes are known on which the guarantee of {} would hold", to_string(job->id)));
     }
     repair.lost = std::move(move->vacated);
     repair.plan = std::move(move->plan);
@@ -115,8 +118,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
     if (!host) return std::unexpected(host.error());
     if (local >= topology.gpus(*host).size()) {
       return fail(ErrorKind::notFound, "nodes.notFound",
-                  "node '" + name + "' has no GPU " + std::to_string(local) + ": it has " +
-                      std::to_string(topology.gpus(*host).size()));
+                  fmt::format("node '{}' has no GPU {}: it has {}", name, local, topology.gpus(*host).size()));
     }
     named.insert(topology.gpus(*host)[local]);
   }
@@ -129,7 +131,8 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   const auto repeated = std::ranges::unique(repair.lost);
   repair.lost.erase(repeated.begin(), repeated.end());
   if (repair.lost.empty() && job_violations(state, *job).empty()) {
-    return fail(ErrorKind::conflict, "jobs.notDamaged", to_string(job->id) + " has no rank on a lost node or GPU", {},
+    return fail(ErrorKind::conflict, "jobs.notDamaged",
+                fmt::format("{} has no rank on a lost node or GPU", to_string(job->id)), {},
                 "name the lost nodes or GPUs in 'nodes' or 'gpus'");
   }
   repair.to_drain = named_as_lost(state, command);
@@ -150,7 +153,7 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
 std::vector<DrainTarget> named_as_lost(const ClusterState& state, const RepairJob& command) {
   std::set<DrainTarget> named;
   for (const auto& node : command.nodes) named.insert({DrainKind::node, node});
-  for (const auto& [node, index] : command.gpus) named.insert({DrainKind::gpu, node + ":" + std::to_string(index)});
+  for (const auto& [node, index] : command.gpus) named.insert({DrainKind::gpu, fmt::format("{}:{}", node, index)});
   std::vector<DrainTarget> targets;
   for (const auto& target : named) {
     const bool known = target.kind == DrainKind::node ? static_cast<bool>(state.topology().find_host(target.id))
@@ -173,17 +176,17 @@ std::vector<scheduler::PlacementViolation> job_violations(const ClusterState& st
 
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
                const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers) {
-  std::string text = std::to_string(plan.moves.size()) + (plan.moves.size() == 1 ? " rank moves" : " ranks move");
+  std::string text = fmt::format("{}{}", plan.moves.size(), plan.moves.size() == 1 ? " rank moves" : " ranks move");
   text += plan.moved_whole ? ", the whole job is placed again from scratch"
                            : " within one " + std::string(to_string(plan.nearest));
   if (!lost.empty()) text += ", away from " + loss_text(state.topology(), lost);
   constexpr std::size_t kMaxNamed = 8;
   for (std::size_t i = 0; i < plan.moves.size() && i < kMaxNamed; ++i) {
     const auto& one = plan.moves[i];
-    text += (i == 0 ? " (rank " : ", rank ") + std::to_string(one.rank) + " " + gpu_text(state.topology(), one.from) +
-            " > " + gpu_text(state.topology(), one.to);
+    text += fmt::format("{}{} {} > {}", i == 0 ? " (rank " : ", rank ", one.rank, gpu_text(state.topology(), one.from),
+                        gpu_text(state.topology(), one.to));
   }
-  if (plan.moves.size() > kMaxNamed) text += " and " + std::to_string(plan.moves.size() - kMaxNamed) + " more";
+  if (plan.moves.size() > kMaxNamed) text += fmt::format(" and {} more", plan.moves.size() - kMaxNamed);
   if (!plan.moves.empty()) text += ")";
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
@@ -261,7 +264,7 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
     if (waits) {
       const std::int64_t at_us = (job->damaged_us == 0 ? now_us : job->damaged_us) + grace_us;
       due_us = due_us == 0 ? at_us : std::min(due_us, at_us);
-      damage += "its ranks move if this lasts for " + std::to_string(tenant->second.repair_after_s) + " s";
+      damage += fmt::format("its ranks move if this lasts for {} s", tenant->second.repair_after_s);
     } else if (apply) {
       const auto plan = plan_job_repair(state, *job, lost, placers, now_us);
       if (plan) {
@@ -273,7 +276,7 @@ std::vector<EventBody> next_damage(const ClusterState& state, PlacerCache& place
                !none.empty()) {
       damage += "no repair: " + none;
     } else {
-      damage += "POST /v1/jobs/" + to_string(job->id) + "/repair moves their ranks";
+      damage += fmt::format("POST /v1/jobs/{}/repair moves their ranks", to_string(job->id));
     }
     const Message said("job.damaged", {std::move(damage)});
     if (said != job->damage) events.emplace_back(JobDamaged{job->id, said});

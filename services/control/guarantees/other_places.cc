@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "scheduler/admission/seat_search.h"
 #include "scheduler/placement/fit/placement_transaction.h"
@@ -140,7 +142,7 @@ SeatSearch::Verdict PlaceSearch::search(const JobSeats& seats, const SeatScope& 
 }
 
 std::string PlaceSearch::looked_at_text() const {
-  return std::to_string(looked_at_) + (looked_at_ == 1 ? " set of free nodes" : " sets of free nodes");
+  return fmt::format("{}{}", looked_at_, looked_at_ == 1 ? " set of free nodes" : " sets of free nodes");
 }
 
 SearchedPlaces PlaceSearch::run() {

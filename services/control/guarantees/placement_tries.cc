@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/capacity/lane_owners.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "services/control/guarantees/other_places.h"
@@ -28,7 +30,7 @@ void add_names(Message& said, const std::vector<std::string>& windows) {
     said += ReservationPart{windows[i]};
     said += "'";
   }
-  if (windows.size() > kNamed) said += " and " + std::to_string(windows.size() - kNamed) + " more";
+  if (windows.size() > kNamed) said += fmt::format(" and {} more", windows.size() - kNamed);
 }
 
 // What a placement was chosen by.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/qos/ethernet_plan.h"
 #include "fabric/qos/port_promises.h"
 
@@ -67,9 +69,8 @@ Result<PortRules> ports_hold(const ClusterState& state, const fabric::QosClasses
   fabric::PortPromises promises(classes, rules.arbitration, rules.routing.lanes);
   if (!promises.hold(std::vector<std::uint32_t>(classes.size(), 0))) {
     return fail(ErrorKind::impossible, "qos.tableTooSmall",
-                std::to_string(classes.size()) + " classes x " + std::to_string(rules.routing.lanes) +
-                    " lanes for the routing need as many arbitration entries, and ports have " +
-                    std::to_string(rules.arbitration.entries),
+                fmt::format("{} classes x {} lanes for the routing need as many arbitration entries, and ports have {}",
+                            classes.size(), rules.routing.lanes, rules.arbitration.entries),
                 {}, "use fewer classes");
   }
   return rules;

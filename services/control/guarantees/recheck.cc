@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/qos/port_promises.h"
 #include "fabric/topology/site_link_name.h"
@@ -365,12 +367,13 @@ class Recheck {
         standing.links.push_back(scheduler::directed_link_text(t, one.link));
       }
     }
-    standing.reason = Message("guarantee.linksFull",
-                              {std::to_string(full.size()) + (full.size() == 1 ? " link has" : " or more links have") +
-                                   " too little residual capacity: ",
-                               LinkPart{standing.links.front()},
-                               " would carry " + std::to_string(full.front().wanted_mbps + full.front().reserved_mbps) +
-                                   " of " + std::to_string(full.front().limit_mbps) + " Mb/s"});
+    standing.reason =
+        Message("guarantee.linksFull",
+                {fmt::format("{}{} too little residual capacity: ", full.size(),
+                             full.size() == 1 ? " link has" : " or more links have"),
+                 LinkPart{standing.links.front()},
+                 fmt::format(" would carry {} of {} Mb/s", full.front().wanted_mbps + full.front().reserved_mbps,
+                             full.front().limit_mbps)});
   }
 
   const ClusterState& after_;

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/capacity/lane_owners.h"
 #include "services/control/guarantees/admitted_placement.h"
 #include "services/control/guarantees/alarms.h"
@@ -49,8 +51,8 @@ std::string without_move(const ClusterState& state, const Job& job, PlacerCache&
   if (lost.empty()) return "no other nodes are known on which it would hold";
   const auto plan = plan_job_repair(state, job, lost, placers, now_us);
   if (!plan) return "its ranks cannot leave " + loss_text(state.topology(), lost) + ": " + plan.error().message;
-  return "railweave jobs repair " + to_string(job.id) + " moves " + std::to_string(plan->moves.size()) +
-         " of its ranks away from " + loss_text(state.topology(), lost);
+  return fmt::format("railweave jobs repair {} moves {} of its ranks away from {}", to_string(job.id),
+                     plan->moves.size(), loss_text(state.topology(), lost));
 }
 
 }  // namespace
@@ -107,10 +109,10 @@ std::vector<EventBody> next_guarantee_repair(const ClusterState& state, PlacerCa
       return {moved(state, *job, move->vacated, move->plan, "for its guarantee, as its tenant's repair policy says",
                     placers)};
     }
-    const std::string remedy = move ? "it would hold on other nodes: railweave jobs repair " + to_string(job->id) +
-                                          " --guarantee moves " + std::to_string(move->plan.moves.size()) +
-                                          " of its ranks"
-                                    : without_move(state, *job, placers, now_us);
+    const std::string remedy =
+        move ? fmt::format("it would hold on other nodes: railweave jobs repair {} --guarantee moves {} of its ranks",
+                           to_string(job->id), move->plan.moves.size())
+             : without_move(state, *job, placers, now_us);
     Alarm alarm = guarantee_alarm(*job, remedy);
     const auto present = state.alarms->find(alarm.id());
     if (present == state.alarms->end() || present->second.text != alarm.text) return {AlarmRaised{std::move(alarm)}};

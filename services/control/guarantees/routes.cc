@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/route_changes.h"
 #include "fabric/routing/plane/live_plane.h"
@@ -164,7 +166,7 @@ std::optional<LinkCostsSet> GuaranteeReroute::next(const ClusterState& state, Gu
     if (!ours(t.subnet(t.switch_of(t.a(t.find_link(name)))))) return std::nullopt;
   }
   std::string jobs;
-  for (const JobId id : proposal->hold_again) jobs += (jobs.empty() ? "" : ", ") + to_string(id);
+  for (const JobId id : proposal->hold_again) jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", to_string(id));
   return LinkCostsSet{proposal->costs, "for the guarantees of " + jobs};
 }
 
@@ -173,8 +175,10 @@ std::vector<EventBody> with_alarm(LinkCostsSet costs) {
   alarm.kind = "routes.linkCosts";
   alarm.subject_kind = "routes";
   alarm.subject_id = "costs";
-  alarm.text = "routes use " + std::to_string(costs.by_link.size()) + " links less because of costs, " + costs.reason +
-               "; railweave guarantees reroute shows them, and --reset removes them once they are not needed";
+  alarm.text = fmt::format(
+      "routes use {} links less because of costs, {}; railweave guarantees reroute shows them, and --reset removes "
+      "them once they are not needed",
+      costs.by_link.size(), costs.reason);
   EventBody noted = AlarmCleared{alarm.id()};
   if (!costs.by_link.empty()) noted = AlarmRaised{std::move(alarm)};
   std::vector<EventBody> events{EventBody(std::move(costs))};

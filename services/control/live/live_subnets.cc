@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/views/guarantee_book.h"
 
 namespace railweave::control {
@@ -35,7 +37,7 @@ LiveSubnets::Clocks::Clocks()
 LiveSubnets::LiveSubnets(ControlLoop& loop, std::vector<Subnet> subnets, const log::Log& log, const Clocks& clocks)
     : loop_(loop), log_(log.of(log::Subject::live)), routes_(loop.routes()) {
   running_.reserve(subnets.size());
-  const std::string reader = std::to_string(loop.term()) + "." + std::to_string(clocks.unix_us());
+  const std::string reader = fmt::format("{}.{}", loop.term(), clocks.unix_us());
   for (auto& subnet : subnets) {
     const std::string name = subnet.options.subnet;
     SubnetSurroundings with{.connect = std::move(subnet.connect),
@@ -127,9 +129,8 @@ std::optional<PortProgress> LiveSubnets::port_progress(std::string_view name) co
 void LiveSubnets::ask(std::string_view subnet, Request request, Completion done) {
   const auto found = std::ranges::find(running_, subnet, &Running::name);
   if (found != running_.end()) return found->controller->ask(request, std::move(done));
-  done(fail(ErrorKind::conflict, "subnets.notLive",
-            "there is no live connection to subnet '" + std::string(subnet) + "'", {},
-            "configure one: [[subnet]] in railweaved's configuration"));
+  done(fail(ErrorKind::conflict, "subnets.notLive", fmt::format("there is no live connection to subnet '{}'", subnet),
+            {}, "configure one: [[subnet]] in railweaved's configuration"));
 }
 
 void LiveSubnets::release(std::string_view subnet, const std::string& link) {

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 
 namespace railweave::control {
@@ -13,7 +15,7 @@ std::string switch_text(const fabric::Topology& topology, fabric::SwitchId sw) {
 
 }  // namespace
 
-std::string to_string(const DrainTarget& target) { return std::string(to_string(target.kind)) + " " + target.id; }
+std::string to_string(const DrainTarget& target) { return fmt::format("{} {}", to_string(target.kind), target.id); }
 
 Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, const std::string& text) {
   switch (kind) {
@@ -49,7 +51,7 @@ Result<DrainTarget> resolve(const fabric::Topology& topology, DrainKind kind, co
 }
 
 std::string gpu_text(const fabric::Topology& topology, fabric::GpuId gpu) {
-  return std::string(topology.name(topology.host(gpu))) + ":" + std::to_string(topology.local_index(gpu));
+  return fmt::format("{}:{}", topology.name(topology.host(gpu)), topology.local_index(gpu));
 }
 
 fabric::GpuId find_gpu(const fabric::Topology& topology, std::string_view text) {

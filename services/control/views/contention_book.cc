@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/collective/routed_traffic.h"
 #include "services/control/views/job_ports.h"
 
@@ -23,11 +25,11 @@ double flows_of(const scheduler::JobSpec& spec) {
 std::string end_text(const fabric::Topology& topology, fabric::PortId port) {
   if (topology.is_switch_port(port)) {
     const std::string_view name = topology.name(topology.switch_of(port));
-    if (!name.empty()) return std::string(name) + "/" + std::to_string(topology.number(port));
+    if (!name.empty()) return fmt::format("{}/{}", name, topology.number(port));
   } else if (const auto hca = topology.hca_of(port); hca && topology.host(hca)) {
     std::string text(topology.name(topology.host(hca)));
     if (!topology.device(hca).empty()) text += "/" + std::string(topology.device(hca));
-    return text + "/" + std::to_string(topology.number(port));
+    return fmt::format("{}/{}", text, topology.number(port));
   }
   return topology.port_text(port);
 }
@@ -291,7 +293,7 @@ std::string ContentionBook::wan_text(std::uint32_t bundle) const {
     for (const auto to : topology.sites()) {
       const auto& route = fabric_->bundles().site_route(from.value(), to.value()).bundles;
       if (route.size() != 1 || route.front() != bundle) continue;
-      return "links from " + std::string(topology.name(from)) + " to " + std::string(topology.name(to));
+      return fmt::format("links from {} to {}", topology.name(from), topology.name(to));
     }
   }
   return "links between sites";

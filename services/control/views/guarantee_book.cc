@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/reroute.h"
 #include "services/control/views/job_ports.h"
@@ -280,13 +282,14 @@ fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
     const std::size_t unknown = routes_->failures().unknown(*routes_, wanted, *loads_);
     if (unknown > kMaxUnknownFailures) {
       routes_->failures().compute(*routes_, wanted, *loads_, kFailuresPerRefusal);
-      return fail(ErrorKind::conflict, "admission.tooManyFailures",
-                  "the failure of " + std::to_string(unknown) +
-                      " links that may change the job's routes is not computed yet, more than " +
-                      std::to_string(kMaxUnknownFailures) + " at once",
-                  {},
-                  "ask POST /v1/placements/query, which computes all of them without delaying changes; then repeat the "
-                  "request");
+      return fail(
+          ErrorKind::conflict, "admission.tooManyFailures",
+          fmt::format(
+              "the failure of {} links that may change the job's routes is not computed yet, more than {} at once",
+              unknown, kMaxUnknownFailures),
+          {},
+          "ask POST /v1/placements/query, which computes all of them without delaying changes; then repeat the "
+          "request");
     }
     const auto load = routes_->failures().surviving(*routes_, wanted, *loads_);
     if (!load) return std::unexpected(load.error());

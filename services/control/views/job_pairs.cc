@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/routed_traffic.h"
 #include "scheduler/placement/score/job_traffic.h"
@@ -36,7 +38,7 @@ class PairSums {
       end_of_.push_back(end);
       if (end < next) continue;
       std::string name(topology.name(host));
-      if (!result_.by_node) name += "/" + std::to_string(topology.local_index(gpu));
+      if (!result_.by_node) name += fmt::format("/{}", topology.local_index(gpu));
       result_.ends.push_back(std::move(name));
     }
   }

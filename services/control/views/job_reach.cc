@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/routed_traffic.h"
 #include "scheduler/placement/score/job_traffic.h"
@@ -160,8 +162,8 @@ std::optional<std::string> JobReach::cut_off(const scheduler::JobSpec& spec, std
   if (in_one_part(gpu_of_rank) || !has_few_flows(spec)) return std::nullopt;
   const auto& topology = fabric_->topology();
   const auto text = [&](std::uint32_t rank) {
-    return "rank " + std::to_string(rank) + " (" + std::string(topology.name(topology.host(gpu_of_rank[rank]))) +
-           ", GPU " + std::to_string(topology.local_index(gpu_of_rank[rank])) + ")";
+    return fmt::format("rank {} ({}, GPU {})", rank, topology.name(topology.host(gpu_of_rank[rank])),
+                       topology.local_index(gpu_of_rank[rank]));
   };
   const JobParts parts = parts_of_job(gpu_of_rank);
   std::optional<std::string> why;

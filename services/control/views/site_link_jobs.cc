@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/collective/site_routes.h"
 
@@ -61,7 +63,7 @@ Message needing(const std::vector<JobOverSiteLink>& jobs) {
   }
   Message message;
   append_list(message, std::move(named));
-  if (count > kMaxNamed) message += " and " + std::to_string(count - kMaxNamed) + " more";
+  if (count > kMaxNamed) message += fmt::format(" and {} more", count - kMaxNamed);
   return message;
 }
 
@@ -73,7 +75,7 @@ std::string site_links_out_text(const ClusterState& state) {
     text += (text.empty() ? "link " : ", link ") + fabric::site_link_text(state.topology(), link) + " is " +
             (state.view.state(link) != fabric::LinkState::down ? "drained" : "down");
   }
-  return count > kMaxNamed ? text + " and " + std::to_string(count - kMaxNamed) + " more" : text;
+  return count > kMaxNamed ? fmt::format("{} and {} more", text, count - kMaxNamed) : text;
 }
 
 }  // namespace railweave::control

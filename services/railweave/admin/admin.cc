@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/admin/journal_export.h"
 #include "services/railweave/admin/report_check.h"
 #include "services/railweave/admin/store_name.h"
@@ -25,8 +27,8 @@ constexpr const char* kStoreForm = "An SQLite file, or postgresql://user@host:54
 
 db::StoreProgress progress_of(Session& session) {
   return [&session](std::string_view what, std::uint64_t done, std::uint64_t of) {
-    std::string text = std::string(what) + " " + std::to_string(done);
-    if (of != 0) text += " of " + std::to_string(of);
+    std::string text = fmt::format("{} {}", what, done);
+    if (of != 0) text += fmt::format(" of {}", of);
     session.output.say_progress(std::move(text));
   };
 }
@@ -49,9 +51,9 @@ Json contents_json(const std::string& what, const db::StoreContents& contents) {
 }
 
 std::string contents_text(const std::string& what, const db::StoreContents& contents) {
-  return what + ": records " + std::to_string(contents.first_seq) + " to " + std::to_string(contents.last_seq) + ", " +
-         std::to_string(contents.snapshots) + " snapshots, " + std::to_string(contents.blobs) + " documents, " +
-         std::to_string(contents.reports) + " rows of reports, digest " + digest_text(contents.digest) + "\n";
+  return fmt::format("{}: records {} to {}, {} snapshots, {} documents, {} rows of reports, digest {}\n", what,
+                     contents.first_seq, contents.last_seq, contents.snapshots, contents.blobs, contents.reports,
+                     digest_text(contents.digest));
 }
 
 void print(Session& session, const std::string& what, const db::StoreContents& contents) {
@@ -83,7 +85,7 @@ std::string findings_text(const ReportFindings& findings) {
     for (const auto& [rows, what] : {std::pair<std::uint64_t, const char*>{table.changed, "changed"},
                                      {table.missing, "missing"},
                                      {table.invented, "invented"}}) {
-      if (rows != 0) counts += (counts.empty() ? "" : ", ") + std::to_string(rows) + " " + what;
+      if (rows != 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", rows, what);
     }
     if (!counts.empty()) text += (text.empty() ? "" : "; ") + table.name + ": " + counts;
   }
@@ -94,8 +96,9 @@ std::string findings_text(const ReportFindings& findings) {
 
 std::string not_comparable_text(const ReportFindings& findings) {
   if (findings.not_comparable() == 0) return "";
-  return std::to_string(findings.not_comparable()) +
-         " rows of the reporting tables are not comparable: their events were removed from the journal.\n";
+  return fmt::format(
+      "{} rows of the reporting tables are not comparable: their events were removed from the journal.\n",
+      findings.not_comparable());
 }
 
 // "N:DIGEST", as check says it; "": none.
@@ -120,7 +123,7 @@ void check(Session& session, const StoreName& store, const std::string& head) {
   const auto contents = value_or_fail(store.check(progress));
   const auto image = value_or_fail(store.image());
   const auto checked = value_or_fail(check_reports(*image, progress, nullptr, known));
-  const std::string newest = std::to_string(image->extent().last_seq) + ":" + checked.head;
+  const std::string newest = fmt::format("{}:{}", image->extent().last_seq, checked.head);
   if (session.output.is_document()) {
     Json document = contents_json(store.text(), contents);
     document["reports"] = findings_json(checked.reports);
@@ -139,14 +142,14 @@ void check(Session& session, const StoreName& store, const std::string& head) {
          "which is whole, and railweave audit list --from-journal reads it"});
   }
   if (session.output.is_document()) return;
-  session.output.text("Nothing is wrong: every checksum holds, no record is missing, " +
-                      std::to_string(checked.replayed.records) + " records were replayed and lead to " +
-                      std::to_string(checked.replayed.snapshots) +
-                      " of the snapshots and to the rows of the reporting tables.\n" +
-                      (checked.head.empty() ? std::string()
-                                            : "Each of " + std::to_string(checked.linked) +
-                                                  " records names the one before it. Kept elsewhere, --head " + newest +
-                                                  " shows later that none of them was changed.\n"));
+  session.output.text(
+      fmt::format("Nothing is wrong: every checksum holds, no record is missing, {} records were replayed and lead to "
+                  "{} of the snapshots and to the rows of the reporting tables.\n{}",
+                  checked.replayed.records, checked.replayed.snapshots,
+                  checked.head.empty() ? std::string()
+                                       : fmt::format("Each of {} records names the one before it. Kept elsewhere, "
+                                                     "--head {} shows later that none of them was changed.\n",
+                                                     checked.linked, newest)));
 }
 
 // In one transaction, which is looked at again from outside.
@@ -200,9 +203,9 @@ void copy(Session& session, const StoreName& from, const StoreName& to, Copying 
   if (what == Copying::to_backup) value_or_fail(to.write_digest());
   print(session, to.text(), copied);
   if (session.output.is_document()) return;
-  session.output.text("Copied as of record " + std::to_string(copied.last_seq) +
-                      " and read back, the same. What a service writes to " + from.text() +
-                      " after that is not in it.\n");
+  session.output.text(fmt::format(
+      "Copied as of record {} and read back, the same. What a service writes to {} after that is not in it.\n",
+      copied.last_seq, from.text()));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "services/json/digest.h"
 #include "services/railweave/admin/snapshot_replay.h"
 #include "services/railweave/terminal/json.h"
@@ -37,7 +39,7 @@ Result<std::string> record_line(const db::StoreImage& image, db::StoredRecord&& 
   if (is_of_promises(record->kind)) {
     Json payload = Json::parse(record->payload, nullptr, false);
     if (!payload.is_object() || !payload.contains("data")) {
-      return damaged(image, "record " + std::to_string(record->seq) + " has no data");
+      return damaged(image, fmt::format("record {} has no data", record->seq));
     }
     remove_private(payload["data"]);
     line["data"] = std::move(payload["data"]);
@@ -49,11 +51,11 @@ Result<std::string> record_line(const db::StoreImage& image, db::StoredRecord&& 
 Result<std::string> snapshot_line(db::StoreImage& image, std::uint64_t seq) {
   auto stored = image.snapshot(seq);
   if (!stored) return std::unexpected(stored.error());
-  if (!*stored) return damaged(image, "snapshot " + std::to_string(seq) + " is missing");
+  if (!*stored) return damaged(image, fmt::format("snapshot {} is missing", seq));
   const auto snapshot = db::unpack(std::move(**stored));
   if (!snapshot) return std::unexpected(snapshot.error());
   Json whole = Json::parse(snapshot->payload, nullptr, false);
-  if (!whole.is_object()) return damaged(image, "snapshot " + std::to_string(seq) + " cannot be read");
+  if (!whole.is_object()) return damaged(image, fmt::format("snapshot {} cannot be read", seq));
   Json jobs = Json::array();
   for (Json& job : whole["jobs"]) {
     if (job.value("state", "") != "placed") continue;
@@ -114,7 +116,7 @@ Result<std::string> export_journal(db::StoreImage& image, const db::StoreProgres
   for (std::uint64_t seq = after; seq < last;) {
     auto page = image.records(seq);
     if (!page) return std::unexpected(page.error());
-    if (page->empty()) return damaged(image, "record " + std::to_string(seq + 1) + " is missing");
+    if (page->empty()) return damaged(image, fmt::format("record {} is missing", seq + 1));
     for (auto& stored : *page) {
       seq = stored.record.seq;
       auto line = record_line(image, std::move(stored));

@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/core.h>
+
 #include "db/sqlite/sqlite_image.h"
 #include "services/control/codec/record_chain.h"
 #include "services/control/codec/report_rows.h"
@@ -110,9 +112,9 @@ class JournalRows final : public Rows {
   Result<void> follow(const db::Record& record) {
     const bool is_first = chain_.head().empty();
     if (!chain_.follow(record)) {
-      return broken("record " + std::to_string(record.seq) + " was not written after record " +
-                    std::to_string(record.seq - 1) +
-                    " as it is: that one was changed, or records were removed or moved");
+      return broken(fmt::format(
+          "record {} was not written after record {} as it is: that one was changed, or records were removed or moved",
+          record.seq, record.seq - 1));
     }
     if (!known_) return {};
     // What was removed before the first record that is kept is named by that.
@@ -121,8 +123,8 @@ class JournalRows final : public Rows {
   }
   Result<void> compare(const std::string& digest) const {
     if (digest == known_->digest) return {};
-    return broken("record " + std::to_string(known_->seq) + " is another than it was: its digest is " + digest +
-                  ", not " + known_->digest);
+    return broken(
+        fmt::format("record {} is another than it was: its digest is {}, not {}", known_->seq, digest, known_->digest));
   }
   [[nodiscard]] std::unexpected<Error> broken(const std::string& what) const {
     return fail(ErrorKind::internal, "db.chainBroken", what, image_.location(),
@@ -248,8 +250,8 @@ class ReportCheck {
   Result<CheckedStore> run() {
     if (known_ && known_->seq > image_.extent().last_seq) {
       return fail(ErrorKind::internal, "db.chainBroken",
-                  "the journal ends at record " + std::to_string(image_.extent().last_seq) + ", before record " +
-                      std::to_string(known_->seq) + ", which it had",
+                  fmt::format("the journal ends at record {}, before record {}, which it had", image_.extent().last_seq,
+                              known_->seq),
                   image_.location(), "records were removed: compare it with a backup");
     }
     const auto folder = TemporaryFolder::make();

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
 
@@ -102,15 +104,14 @@ class StoreReplay {
     auto stored = image_.snapshot(seq);
     if (!stored) return std::unexpected(stored.error());
     if (!*stored) {
-      return fail(ErrorKind::internal, "db.damaged", "snapshot " + std::to_string(seq) + " is missing",
-                  image_.location());
+      return fail(ErrorKind::internal, "db.damaged", fmt::format("snapshot {} is missing", seq), image_.location());
     }
     const auto snapshot = unpack(std::move(**stored));
     if (!snapshot) return std::unexpected(snapshot.error());
     auto state = codec_.decode_state(*snapshot, blobs_);
     if (state) return state;
     return fail(ErrorKind::internal, "db.damaged",
-                "snapshot " + std::to_string(seq) + " cannot be read back: " + state.error().text(), image_.location(),
+                fmt::format("snapshot {} cannot be read back: {}", seq, state.error().text()), image_.location(),
                 "restore the store from a backup");
   }
 
@@ -120,7 +121,7 @@ class StoreReplay {
     const auto event = codec_.decode(*record, state_, blobs_);
     if (!event) {
       return fail(ErrorKind::internal, "db.damaged",
-                  "record " + std::to_string(record->seq) + " cannot be read back: " + event.error().text(),
+                  fmt::format("record {} cannot be read back: {}", record->seq, event.error().text()),
                   image_.location(), "restore the store from a backup");
     }
     std::vector<db::ReportRow> rows;
@@ -145,8 +146,7 @@ class StoreReplay {
     if (codec_.encode_state(at->second) != codec_.encode_state(replayed)) {
       return fail(
           ErrorKind::internal, "db.snapshotDiffers",
-          "snapshot " + std::to_string(state_.seq) + " differs from what the records up to it lead to",
-          image_.location(),
+          fmt::format("snapshot {} differs from what the records up to it lead to", state_.seq), image_.location(),
           "a service that starts from it would go on from another state than the journal's: restore the store from "
           "a backup, or remove this snapshot, as the journal is complete without it");
     }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/lower_case.h"
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/slurm/hostlist.h"
@@ -64,10 +66,9 @@ class AccountingTable {
     for (std::size_t i = 0; i < cells.size(); ++i) columns_.emplace(lower_case(cells[i]), i);
     for (const char* name : {"jobid", "submit", "start", "end"}) {
       if (columns_.contains(name)) continue;
-      throw CommandFailure(
-          Error{ErrorKind::malformed, "sacct.column", "there is no column '" + std::string(name) + "'",
-                file_.name + ": line 1",
-                "sacct -a -X -P --format=JobID,User,Submit,Start,End,State,AllocTRES,NNodes,NodeList"});
+      throw CommandFailure(Error{
+          ErrorKind::malformed, "sacct.column", fmt::format("there is no column '{}'", name), file_.name + ": line 1",
+          "sacct -a -X -P --format=JobID,User,Submit,Start,End,State,AllocTRES,NNodes,NodeList"});
     }
   }
 
@@ -84,7 +85,7 @@ class AccountingTable {
       const bool never_ran = cell("start") == "None" || cell("start") == "Unknown" || cell("end") == "Unknown" ||
                              (started && ended && *started == *ended);
       if (!never_ran) {
-        jobs_.leave_out(file_.name + ", line " + std::to_string(number) + ": its times are not in order, or no times");
+        jobs_.leave_out(fmt::format("{}, line {}: its times are not in order, or no times", file_.name, number));
       }
       return;
     }

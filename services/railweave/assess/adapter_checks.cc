@@ -3,6 +3,8 @@
 #include <array>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "services/railweave/assess/nccl_checks.h"
 #include "services/railweave/assess/nccl_names.h"
@@ -73,17 +75,17 @@ void check_list(const CheckedEnvironment& checked, std::vector<Advice>& advice) 
     one.sure = sure_of(*worst);
     one.cost = "NCCL falls back to IP sockets there, or fails: " + formatted("%.0f Gb/s", worst->compute_gbps()) +
                " of adapters of each host are not used";
-    one.action = std::string("unset it, or ") + kHca + "=" + worst->compute_list();
+    one.action = fmt::format("unset it, or {}={}", kHca, worst->compute_list());
     advice.push_back(std::move(one));
   } else if (worst != nullptr) {
     Advice one = checked.advice("ncclRailsLeftOut", "error",
-                                checked.setting(kHca) + " uses " + std::to_string(fewest.compute) + " of " +
-                                    plural(worst->compute_ports(), "adapter port", "adapter ports"));
+                                fmt::format("{} uses {} of {}", checked.setting(kHca), fewest.compute,
+                                            plural(worst->compute_ports(), "adapter port", "adapter ports")));
     one.sure = sure_of(*worst);
     one.cost = "traffic between hosts has " + formatted("%.0f of ", fewest.gbps) +
                formatted("%.0f Gb/s", worst->compute_gbps()) + " on " + hosts +
                ", and a collective runs at the rate of the slowest host";
-    one.action = std::string("unset it, or ") + kHca + "=" + worst->compute_list();
+    one.action = fmt::format("unset it, or {}={}", kHca, worst->compute_list());
     advice.push_back(std::move(one));
   }
   if (mixed != nullptr) {
@@ -91,14 +93,14 @@ void check_list(const CheckedEnvironment& checked, std::vector<Advice>& advice) 
                                 checked.setting(kHca) + " also uses adapters of a storage or management network");
     one.sure = sure_of(*mixed);
     one.cost = "rings over these adapters are slower, and disturb storage";
-    one.action = std::string(kHca) + "=" + mixed->compute_list();
+    one.action = fmt::format("{}={}", kHca, mixed->compute_list());
     advice.push_back(std::move(one));
   } else if (trapped != nullptr) {
     Advice one = checked.advice("ncclNamesByChance", "warning",
                                 checked.setting(kHca) + " also means adapters whose names begin like those in it");
     one.sure = sure_of(*trapped);
     one.cost = "adapters are used that were not meant";
-    one.action = std::string(kHca) + "=" + trapped->compute_list() + " (\"=\" asks for whole names)";
+    one.action = fmt::format("{}={} (\"=\" asks for whole names)", kHca, trapped->compute_list());
     advice.push_back(std::move(one));
   }
 }
@@ -113,7 +115,7 @@ void check_missing_list(const CheckedEnvironment& checked, std::vector<Advice>& 
                      std::string(kHca) + " is not set, on hosts that have adapters of storage or management, too");
   one.sure = "likely: without it NCCL takes every adapter with a port that is up; a file or an image may set it";
   one.cost = "rings over these adapters are slower, and disturb storage";
-  one.action = std::string(kHca) + "=" + found->get().compute_list();
+  one.action = fmt::format("{}={}", kHca, found->get().compute_list());
   advice.push_back(std::move(one));
 }
 

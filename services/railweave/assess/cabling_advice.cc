@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "fabric/topology/checks/checks.h"
 
@@ -57,9 +59,9 @@ std::string rail_cost(const fabric::Topology& t, const std::vector<std::string>&
     if (const fabric::HostId host = t.find_host(name)) gpus += t.gpus(host).size();
   }
   const std::size_t rails = t.rails().size();
-  std::string text = "a job that uses such a host sends over " + std::to_string(rails > 0 ? rails - 1 : 0) + " of " +
-                     std::to_string(rails) + " rails there, so its collectives run at " +
-                     std::to_string(rails > 0 ? 100 * (rails - 1) / rails : 0) + " % of the rate";
+  std::string text = fmt::format(
+      "a job that uses such a host sends over {} of {} rails there, so its collectives run at {} % of the rate",
+      rails > 0 ? rails - 1 : 0, rails, rails > 0 ? 100 * (rails - 1) / rails : 0);
   if (gpus > 0) text += "; " + plural(gpus, "GPU is", "GPUs are") + " in these hosts";
   return text;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/formatted.h"
 #include "services/railweave/terminal/svg.h"
 
@@ -15,21 +17,21 @@ constexpr std::size_t kBins = 16;
 constexpr std::size_t kMaxGroups = 400;
 
 std::string svg_open(int height, std::string_view title) {
-  return "<svg class='chart' role='img' viewBox='0 0 " + std::to_string(kChartWidth) + " " + std::to_string(height) +
-         "'><title>" + svg_escaped(title) + "</title>\n";
+  return fmt::format("<svg class='chart' role='img' viewBox='0 0 {} {}'><title>{}</title>\n", kChartWidth, height,
+                     svg_escaped(title));
 }
 
 std::string text_at(double x, double y, std::string_view text, std::string_view classes = {}) {
-  return "<text x='" + formatted("%.1f", x) + "' y='" + formatted("%.1f", y) + "' class='" + std::string(classes) +
-         "'>" + svg_escaped(text) + "</text>\n";
+  return fmt::format("<text x='{}' y='{}' class='{}'>{}</text>\n", formatted("%.1f", x), formatted("%.1f", y), classes,
+                     svg_escaped(text));
 }
 
 std::string rect_at(double x, double y, double width, double height, std::string_view classes,
                     std::string_view title = {}) {
-  return "<rect x='" + formatted("%.2f", x) + "' y='" + formatted("%.2f", y) + "' width='" +
-         formatted("%.2f", std::max(0.0, width)) + "' height='" + formatted("%.2f", std::max(0.0, height)) +
-         "' class='" + std::string(classes) + "'>" +
-         (title.empty() ? "" : "<title>" + svg_escaped(title) + "</title>") + "</rect>\n";
+  return fmt::format("<rect x='{}' y='{}' width='{}' height='{}' class='{}'>{}</rect>\n", formatted("%.2f", x),
+                     formatted("%.2f", y), formatted("%.2f", std::max(0.0, width)),
+                     formatted("%.2f", std::max(0.0, height)), classes,
+                     title.empty() ? "" : "<title>" + svg_escaped(title) + "</title>");
 }
 
 // From the least to the most loaded link of both.
@@ -64,7 +66,7 @@ std::string loads_chart(const NamedLoads& ours, const NamedLoads& held) {
     const double x = kLeft + static_cast<double>(bin) * kStep;
     const auto bar = [&](std::size_t count, double at, double width, std::string_view classes) {
       const double high = kHigh * static_cast<double>(count) / static_cast<double>(highest);
-      svg += rect_at(at, kTop + kHigh - high, width, high, classes, std::to_string(count) + " links");
+      svg += rect_at(at, kTop + kHigh - high, width, high, classes, fmt::format("{} links", count));
     };
     const double width = held.loads.empty() ? kStep - 2 : (kStep - 2) / 2;
     bar(own[bin], x, width, "own");
@@ -72,8 +74,8 @@ std::string loads_chart(const NamedLoads& ours, const NamedLoads& held) {
   }
   svg += rect_at(kLeft, kTop + kHigh, kChartWidth - 2 * kLeft, 1, "axis");
   svg += text_at(kLeft, kTop + kHigh + 14, std::to_string(range.least)) +
-         text_at(kChartWidth - kLeft, kTop + kHigh + 14, std::to_string(range.most) + " pairs", "end");
-  svg += text_at(kLeft, kTop + kHigh + 30, "highest bar: " + std::to_string(highest) + " links", "note");
+         text_at(kChartWidth - kLeft, kTop + kHigh + 14, fmt::format("{} pairs", range.most), "end");
+  svg += text_at(kLeft, kTop + kHigh + 30, fmt::format("highest bar: {} links", highest), "note");
   return svg + "</svg>\n";
 }
 
@@ -106,7 +108,7 @@ std::string hosts_chart(const std::vector<GroupRow>& rows) {
       const double x = kLeft + kSquare * static_cast<double>(h % kInRow);
       const std::size_t line = lines + h / kInRow;
       const double at = 13 * static_cast<double>(line);
-      const std::string colour = host.job.empty() ? "idle" : "job" + std::to_string(host.colour % kJobColours);
+      const std::string colour = host.job.empty() ? "idle" : fmt::format("job{}", host.colour % kJobColours);
       const std::string note =
           host.name + (host.job.empty() ? "" : ": " + host.job) + (host.faulty ? "; lacks a rail or a cable" : "");
       body += rect_at(x, at + 1, kSquare - 1.5, kSquare - 1.5, host.faulty ? colour + " faulty" : colour, note);

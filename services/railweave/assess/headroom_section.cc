@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/railweave/assess/charts.h"
 #include "services/railweave/assess/headroom.h"
 #include "services/railweave/assess/sections.h"
@@ -37,18 +39,15 @@ ReportSection headroom_section(const SiteView& site) {
     }
   }
   section.data["groups"] = std::move(groups);
-  section.text =
+  section.text = fmt::format(
       "What the uplinks of each leaf group leave to each of its hosts when all of them send out of it at once, the "
-      "least "
-      "first" +
-      std::string(rooms.size() > kGroupsShown ? " (" + std::to_string(rooms.size() - kGroupsShown) + " more groups)"
-                                              : "") +
-      ". Routes that spread unevenly give less.";
+      "least first{}. Routes that spread unevenly give less.",
+      rooms.size() > kGroupsShown ? fmt::format(" ({} more groups)", rooms.size() - kGroupsShown) : "");
   section.pictures.push_back(bars_chart("Bandwidth out of each leaf group", bars));
   if (!short_groups.empty()) {
     section.advice.push_back({"oversubscribed", "info",
-                              std::to_string(short_groups.size()) + " of " + std::to_string(rooms.size()) +
-                                  " leaf groups have less bandwidth up than their hosts have",
+                              fmt::format("{} of {} leaf groups have less bandwidth up than their hosts have",
+                                          short_groups.size(), rooms.size()),
                               "certain, as far as rates and cables are as told",
                               "hosts of the first can be promised " +
                                   formatted("%.0f %%", 100 * rooms.front().share()) + " of their rate out of the group",

@@ -2,6 +2,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "services/railweave/assess/charts.h"
 #include "services/railweave/assess/job_places.h"
@@ -127,8 +129,8 @@ void add_sharing(ReportSection& section, const SiteView& site, const std::vector
            " rings of several jobs",
        site.held ? "certain for rings over the tables that switches hold; other traffic is not looked at"
                  : "on Railweave's routes, as no dump of tables was given; those of the switches may differ",
-       "where " + std::to_string(shared.front().jobs.size()) +
-           " jobs send at once, each has a part of the port's rate: their steps vary with each other's",
+       fmt::format("where {} jobs send at once, each has a part of the port's rate: their steps vary with each other's",
+                   shared.front().jobs.size()),
        "place jobs inside leaf groups, or give the important ones a guarantee", "railweave lab flows FABRIC JOBS",
        names});
 }
@@ -152,8 +154,8 @@ ReportSection jobs_section(const SiteView& site) {
     unknown += placed.unknown_hosts;
     table.add({label_of(placed), placed.job.user, std::to_string(placed.hosts.size()),
                placed.job.gpus == 0 ? "-" : std::to_string(placed.job.gpus),
-               std::to_string(placed.groups_used) + " (" + std::to_string(placed.fewest_groups) + ")",
-               std::to_string(placed.crossings) + " (" + std::to_string(placed.fewest_crossings) + ")"});
+               fmt::format("{} ({})", placed.groups_used, placed.fewest_groups),
+               fmt::format("{} ({})", placed.crossings, placed.fewest_crossings)});
   }
   section.data["jobs"] = std::move(rows);
   section.data["leftOut"] = site.running.left_out;

@@ -1,6 +1,8 @@
 // Marks of packets, and how long an adapter waits for an answer to one.
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "fabric/base/whole_number.h"
 #include "services/railweave/assess/nccl_checks.h"
 
@@ -25,9 +27,9 @@ void check_mark(const CheckedEnvironment& checked, std::vector<Advice>& advice, 
   if (*value < 0 || *value > most) {
     Advice one =
         checked.advice("ncclMarkImpossible", "error", checked.setting(name) + " is no value that packets can carry");
-    one.sure = "certain: the field ends at " + std::to_string(most);
+    one.sure = fmt::format("certain: the field ends at {}", most);
     one.cost = "connections fail, or are in another class than meant";
-    one.action = "unset it, or take a value from 0 to " + std::to_string(most);
+    one.action = fmt::format("unset it, or take a value from 0 to {}", most);
     return advice.push_back(std::move(one));
   }
   if (!checked.site.classes) return;
@@ -37,7 +39,7 @@ void check_mark(const CheckedEnvironment& checked, std::vector<Advice>& advice, 
   std::string known;
   for (std::size_t i = 0; i < classes.size(); ++i) {
     if (mark_of(classes, i, service_level) == mark) return;
-    known += (known.empty() ? "" : ", ") + std::to_string(mark_of(classes, i, service_level)) + " " + classes[i].name;
+    known += fmt::format("{}{} {}", known.empty() ? "" : ", ", mark_of(classes, i, service_level), classes[i].name);
   }
   Advice one = checked.advice("ncclClassUnknown", "error", checked.setting(name) + " is of no traffic class");
   one.sure = "certain for the classes of " + checked.site.classes_from;
@@ -51,7 +53,7 @@ void check_timeout(const CheckedEnvironment& checked, std::vector<Advice>& advic
   if (!value || (*value > 0 && *value <= kMaxTimeout)) return;
   Advice one = checked.advice("ncclWaitsForever", "warning",
                               checked.setting("NCCL_IB_TIMEOUT") + " makes NCCL wait without end");
-  one.sure = "certain: 0, and what is above " + std::to_string(kMaxTimeout) + ", mean no limit";
+  one.sure = fmt::format("certain: 0, and what is above {}, mean no limit", kMaxTimeout);
   one.cost = "a job that lost a link hangs with its GPUs instead of failing";
   one.action = "unset it; 20 is the default of NCCL 2.23 and later, 22 waits 2 minutes";
   advice.push_back(std::move(one));

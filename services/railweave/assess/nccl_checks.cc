@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::cli {
 namespace {
 
@@ -30,7 +32,7 @@ bool CheckedEnvironment::is_on(const std::string& name) const {
 }
 
 std::string CheckedEnvironment::setting(const char* name) const {
-  return std::string(name) + "=" + environment.value(name);
+  return fmt::format("{}={}", name, environment.value(name));
 }
 
 Advice CheckedEnvironment::advice(const char* code, const char* severity, std::string title) const {

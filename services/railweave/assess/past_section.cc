@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/railweave/assess/charts.h"
 #include "services/railweave/assess/past_month.h"
 #include "services/railweave/assess/sections.h"
@@ -92,12 +94,12 @@ ReportSection past_section(const SiteView& site) {
                   {"straddling", month.straddling},
                   {"lostGpuHours",
                    {{"mean", month.lost_gpu_h.mean}, {"low", month.lost_gpu_h.low}, {"high", month.lost_gpu_h.high}}}};
-  section.facts = {{"jobs replayed", std::to_string(month.jobs)},
-                   {"days", formatted("%.1f", month.span_days)},
-                   {"GPU hours", formatted("%.0f", month.gpu_h)},
-                   {"of several hosts, spread more than needed",
-                    std::to_string(month.straddling) + " of " + std::to_string(month.placed)},
-                   {"not replayed", std::to_string(month.without_gpus + month.larger_than_fabric + month.left_off)}};
+  section.facts = {
+      {"jobs replayed", std::to_string(month.jobs)},
+      {"days", formatted("%.1f", month.span_days)},
+      {"GPU hours", formatted("%.0f", month.gpu_h)},
+      {"of several hosts, spread more than needed", fmt::format("{} of {}", month.straddling, month.placed)},
+      {"not replayed", std::to_string(month.without_gpus + month.larger_than_fabric + month.left_off)}};
   if (month.jobs == 0) return without(std::move(section), "No job of the accounting used GPUs that this fabric has.");
   section.text =
       "Jobs run as long as they did, and ask for what they had. Waits as they were also have causes that are not in "

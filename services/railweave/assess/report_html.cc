@@ -1,6 +1,8 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "services/railweave/assess/report.h"
 #include "services/railweave/terminal/printable.h"
@@ -66,7 +68,7 @@ std::string html_text(std::string_view text) {
 }
 
 void add_row(std::string& html, std::string_view name, const std::string& value) {
-  if (!value.empty()) html += "<dt>" + std::string(name) + "</dt><dd>" + html_text(value) + "</dd>\n";
+  if (!value.empty()) html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, html_text(value));
 }
 
 std::string advice_html(const Advice& advice) {
@@ -82,7 +84,7 @@ std::string advice_html(const Advice& advice) {
     objects += (i == 0 ? "" : ", ") + advice.objects[i];
   }
   if (advice.objects.size() > kObjectsShown) {
-    objects += " and " + std::to_string(advice.objects.size() - kObjectsShown) + " more";
+    objects += fmt::format(" and {} more", advice.objects.size() - kObjectsShown);
   }
   add_row(html, "Which", objects);
   return html + "</dl></article>\n";
@@ -98,7 +100,7 @@ std::string table_html(const ReportTable& table) {
     html += "</tr>\n";
   }
   html += "</tbody></table></div>\n";
-  if (table.left_off > 0) html += "<p class='soft'>" + std::to_string(table.left_off) + " more rows.</p>\n";
+  if (table.left_off > 0) html += fmt::format("<p class='soft'>{} more rows.</p>\n", table.left_off);
   return html;
 }
 
@@ -142,12 +144,16 @@ std::string summary_html(const Report& report) {
 }  // namespace
 
 std::string to_html(const Report& report) {
-  std::string html =
-      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n"
+  std::string html = fmt::format(
+      "<!doctype html>\n"
+      "<html lang='en'><head><meta charset='utf-8'>\n"
       "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
-      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>" +
-      html_text(report.title) + "</title>\n<style>" + std::string(kStyle) + "</style></head><body><main>\n<h1>" +
-      html_text(report.title) + "</h1>\n<p class='soft'>" + html_text(counts_text(report)) + "</p>\n";
+      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+      "<title>{}</title>\n"
+      "<style>{}</style></head><body><main>\n"
+      "<h1>{}</h1>\n"
+      "<p class='soft'>{}</p>\n",
+      html_text(report.title), kStyle, html_text(report.title), html_text(counts_text(report)));
   html += summary_html(report);
   for (const ReportSection& section : report.sections) html += section_html(section);
   html += "<section id='sources'><h2>What was read</h2>\n" + table_html(report.sources) + "</section>\n";

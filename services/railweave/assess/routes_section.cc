@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "fabric/routing/audit/audit.h"
 #include "services/railweave/assess/charts.h"
@@ -16,8 +18,8 @@ std::string fullest(const fabric::Topology& t, const fabric::AuditReport& audit)
   const fabric::PortId port = audit.max_link_hosts;
   if (!port) return "-";
   const fabric::PortId peer = t.peer(port);
-  return std::string(t.name(t.switch_of(port))) + " port " + std::to_string(t.number(port)) +
-         (peer ? " to " + std::string(t.name(t.switch_of(peer))) : "");
+  return fmt::format("{} port {}{}", t.name(t.switch_of(port)), t.number(port),
+                     peer ? " to " + std::string(t.name(t.switch_of(peer))) : "");
 }
 
 std::uint64_t dead_pairs(const fabric::AuditReport& audit) { return audit.unreachable_pairs - audit.cut_off_pairs; }
@@ -35,11 +37,11 @@ Json audit_json(const fabric::Topology& t, const fabric::AuditReport& audit) {
 std::vector<std::string> audit_row(const std::string& name, const fabric::Topology& t,
                                    const fabric::AuditReport& audit) {
   return {name,
-          std::to_string(audit.max_link_load_hosts) + " pairs, " + fullest(t, audit),
-          std::to_string(audit.worst_shift_load) + " flows",
+          fmt::format("{} pairs, {}", audit.max_link_load_hosts, fullest(t, audit)),
+          fmt::format("{} flows", audit.worst_shift_load),
           std::to_string(audit.credit_loops),
           std::to_string(dead_pairs(audit)),
-          std::to_string(audit.longest_route) + " links"};
+          fmt::format("{} links", audit.longest_route)};
 }
 
 std::vector<Advice> held_advice(const SiteView& site, const fabric::AuditReport& held, const fabric::AuditReport& own) {
@@ -71,8 +73,8 @@ std::vector<Advice> held_advice(const SiteView& site, const fabric::AuditReport&
     advice.push_back(
         {"heldFullestLink",
          "warning",
-         "the fullest link carries " + std::to_string(held.max_link_load_hosts) +
-             " pairs of host ports; by Railweave's routes it would be " + std::to_string(own.max_link_load_hosts),
+         fmt::format("the fullest link carries {} pairs of host ports; by Railweave's routes it would be {}",
+                     held.max_link_load_hosts, own.max_link_load_hosts),
          "certain for traffic of all to all; what jobs send is less even",
          "where the link is the bottleneck, an all-to-all takes up to " +
              formatted("%.2f", static_cast<double>(held.max_link_load_hosts) / own_load) + " times as long",

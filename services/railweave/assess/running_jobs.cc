@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/natural_order.h"
 #include "fabric/formats/slurm/gres.h"
 #include "fabric/formats/slurm/hostlist.h"
@@ -76,8 +78,8 @@ void read_slurm_jobs(const SiteFile& file, JobList<RunningJob>& list_of_jobs) {
     running.user = string_of(field(job, "user_name"));
     auto hosts = fabric::expand_hostlist(string_of(field(job, "nodes")));
     if (!hosts || hosts->empty()) {
-      list_of_jobs.leave_out(file.name + ", row " + std::to_string(row) + ": job " + running.id +
-                             " runs on no node that can be read");
+      list_of_jobs.leave_out(
+          fmt::format("{}, row {}: job {} runs on no node that can be read", file.name, row, running.id));
       continue;
     }
     running.hosts = std::move(*hosts);
@@ -98,7 +100,7 @@ void read_pods(const SiteFile& file, JobList<RunningJob>& list_of_jobs) {
     const std::string node = string_of(field(field(pod, "spec"), "nodeName"));
     const Json& metadata = field(pod, "metadata");
     if (node.empty()) {
-      list_of_jobs.leave_out(file.name + ", item " + std::to_string(row) + ": a running pod without a node");
+      list_of_jobs.leave_out(fmt::format("{}, item {}: a running pod without a node", file.name, row));
       continue;
     }
     const std::string space = string_of(field(metadata, "namespace"));

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 namespace railweave::cli {
 namespace {
 
@@ -17,7 +19,7 @@ std::unexpected<Error> silent(const std::string& who, const std::string& why) {
               "its tables would be missing: see that it answers, and run this again");
 }
 
-std::string port_name(PortRef port) { return to_string(port.device) + "/" + std::to_string(port.port); }
+std::string port_name(PortRef port) { return fmt::format("{}/{}", to_string(port.device), port.port); }
 
 // What is known of one subnet, line by line.
 class TablesText {
@@ -26,10 +28,10 @@ class TablesText {
     std::size_t entries = 0;
     for (std::size_t lid = 1; lid < reading.ports.size(); ++lid) {
       if (reading.ports[lid] == kNoPort) continue;
-      lines_.push_back("lft " + guid + " " + std::to_string(lid) + " " + std::to_string(reading.ports[lid]));
+      lines_.push_back(fmt::format("lft {} {} {}", guid, lid, reading.ports[lid]));
       ++entries;
     }
-    lines_.push_back("switch " + guid + " " + std::to_string(entries));
+    lines_.push_back(fmt::format("switch {} {}", guid, entries));
   }
 
   // What the port says of itself: LID and LMC of an adapter's, width and speed as active, MTU, data lanes and arbitration entries.
@@ -38,10 +40,9 @@ class TablesText {
     const LinkSpec link = node.link(port.port);
     const std::string_view speed = to_string(link.speed);
     const bool has_lid = !node.is_switch();
-    lines_.push_back("port " + port_name(port) + " " + std::to_string(has_lid ? info.lid : 0) + " " +
-                     std::to_string(has_lid ? info.lmc : 0) + " " + std::to_string(link.width) + " " +
-                     (speed.empty() ? "-" : std::string(speed)) + " " + std::to_string(limits.mtu_bytes) + " " +
-                     std::to_string(limits.data_vls) + " " + std::to_string(limits.low_entries));
+    lines_.push_back(fmt::format("port {} {} {} {} {} {} {} {}", port_name(port), has_lid ? info.lid : 0,
+                                 has_lid ? info.lmc : 0, link.width, speed.empty() ? "-" : std::string(speed),
+                                 limits.mtu_bytes, limits.data_vls, limits.low_entries));
   }
 
   // cabled: the ports of its device by which packets come in; none: of an adapter.
@@ -49,8 +50,8 @@ class TablesText {
     const std::string port = port_name(reading.tables.port);
     for (const auto& [in, map] : reading.lane_maps) {
       if (cabled != nullptr && !cabled->contains(in)) continue;
-      std::string line = "sl2vl " + port + " " + std::to_string(in);
-      for (const std::uint8_t vl : map) line += " " + std::to_string(vl);
+      std::string line = fmt::format("sl2vl {} {}", port, in);
+      for (const std::uint8_t vl : map) line += fmt::format(" {}", vl);
       lines_.push_back(std::move(line));
     }
     if (reading.tables.arbitration) {
@@ -71,13 +72,13 @@ class TablesText {
     std::ranges::sort(lines_);
     std::string text = "railweave-tables 2\n";
     for (const std::string& line : lines_) text += line + "\n";
-    return text + "end " + std::to_string(lines_.size()) + "\n";
+    return fmt::format("{}end {}\n", text, lines_.size());
   }
 
  private:
   void add_weights(std::string line, const std::vector<VlWeight>& entries) {
     for (const VlWeight entry : entries) {
-      if (entry.weight != 0) line += " " + std::to_string(entry.vl) + ":" + std::to_string(entry.weight);
+      if (entry.weight != 0) line += fmt::format(" {}:{}", entry.vl, entry.weight);
     }
     lines_.push_back(std::move(line));
   }

@@ -4,6 +4,8 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/exit_code.h"
 
 namespace railweave::cli {
@@ -95,7 +97,7 @@ std::string root_footer() {
       "\nExit codes:\n";
   for (const auto& [code, meaning] : exit_code_meanings()) {
     const std::string number = std::to_string(static_cast<int>(code));
-    text += std::string(4 - number.size(), ' ') + number + "  " + std::string(meaning) + "\n";
+    text += fmt::format("{}{}  {}\n", std::string(4 - number.size(), ' '), number, meaning);
   }
   text.pop_back();
   return text;

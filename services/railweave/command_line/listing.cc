@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/lower_case.h"
 #include "fabric/base/natural_order.h"
 #include "services/railweave/command_line/number_option.h"
@@ -77,7 +79,7 @@ class ListQuery {
   [[nodiscard]] std::string none_text(const ListAnswer& answer) const {
     std::string asked = options_->asked;
     const auto add = [&](const char* option, const std::string& value) {
-      if (!value.empty()) asked += (asked.empty() ? "" : ", ") + std::string(option) + " " + value;
+      if (!value.empty()) asked += fmt::format("{}{} {}", asked.empty() ? "" : ", ", option, value);
     };
     add("--state", options_->state);
     add("--selector", options_->selector);
@@ -209,8 +211,8 @@ void print(Output& output, const ListView& view, const ListAnswer& answer, const
   if (shown < answer.items.size() || answer.next_cursor.is_string()) {
     output.flush();
     const auto all = query.is_default_limit() ? count_all_of_it() : std::nullopt;
-    output.note("the first " + std::to_string(shown) +
-                (all ? " of " + std::to_string(*all) + " (" : "; there are more (") + "--limit 0 shows all)");
+    output.note(fmt::format("the first {}{}--limit 0 shows all)", shown,
+                            all ? fmt::format(" of {} (", *all) : "; there are more ("));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/usage_error.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -126,7 +128,7 @@ void add_man_command(CLI::App& root, Session& session) {
       write_file_or_stdout(session.output, options->folder + "/" + man_page_name(one) + ".1", man_page(one));
       ++count;
     });
-    session.output.note(std::to_string(count) + " pages in " + options->folder);
+    session.output.note(fmt::format("{} pages in {}", count, options->folder));
   });
 }
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <functional>
 
+#include <fmt/core.h>
+
 namespace railweave::cli {
 namespace {
 
@@ -14,9 +16,9 @@ std::uint64_t read(const std::string& name, const std::string& text, NumberRange
   if (error == std::errc() && stop == end && !padded && number >= range.least && number <= range.most) return number;
   std::string wanted = "takes a whole number";
   if (range.most != NumberRange().most) {
-    wanted += " from " + std::to_string(range.least) + " to " + std::to_string(range.most);
+    wanted += fmt::format(" from {} to {}", range.least, range.most);
   } else if (range.least > 0) {
-    wanted += " of at least " + std::to_string(range.least);
+    wanted += fmt::format(" of at least {}", range.least);
   }
   throw CLI::ValidationError(name + " " + wanted + ", not '" + text + "'");
 }

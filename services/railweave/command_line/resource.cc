@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -34,14 +36,14 @@ void set_resource(Session& session, const ResourceKind& kind, const std::string&
 // What is there now; whether the service would refuse its removal is for the service to say.
 void show_what_would_go(Session& session, const ResourceKind& kind, const std::string& name) {
   print_resource(session, kind, session.service().get(Target(kind.path).segment(name)));
-  note_dry_run(session, std::string(kind.noun) + " " + name + " would be removed");
+  note_dry_run(session, fmt::format("{} {} would be removed", kind.noun, name));
 }
 
 void remove_resource(Session& session, const ResourceKind& kind, const std::string& name) {
   session.service().remove(Target(kind.path).segment(name));
   if (session.output.is_document()) return;
   Sheet sheet;
-  sheet.add("Removed", std::string(kind.noun) + " " + name);
+  sheet.add("Removed", fmt::format("{} {}", kind.noun, name));
   session.output.text(sheet.text(session.output.terminal()));
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/nearest.h"
 
@@ -89,23 +91,23 @@ std::string usage_error_text(const CLI::App& command, const CLI::ParseError& err
   const std::string said = error.what();
   const std::string_view what = before(said, "\n");
   if (const std::string word = unknown_word(command, words); !word.empty()) return unknown_text(command, word);
-  if (what.ends_with(kIsEmpty)) return std::string(before(what, ": ")) + " " + kIsEmpty;
+  if (what.ends_with(kIsEmpty)) return fmt::format("{} {}", before(what, ": "), kIsEmpty);
   if (what.ends_with(" is required")) return std::string(before(what, " is required")) + " is missing";
   if (what.ends_with(" missing") && what.find(": ") != std::string_view::npos) {
     return std::string(before(what, ": ")) + " needs a value";
   }
   if (const auto rest = after(what, "Could not convert: "); !rest.empty()) {
-    return std::string(before(rest, " = ")) + " takes a number, not '" + std::string(after(rest, " = ")) + "'";
+    return fmt::format("{} takes a number, not '{}'", before(rest, " = "), after(rest, " = "));
   }
   for (const auto& [mark, said_as] : {std::pair(" excludes ", " contradicts "), std::pair(" requires ", " needs ")}) {
     if (const auto other = after(what, mark); !other.empty()) {
-      return std::string(before(what, mark)) + said_as + std::string(other);
+      return fmt::format("{}{}{}", before(what, mark), said_as, other);
     }
   }
   if (const auto rest = after(what, ": Value ");
       !rest.empty() && rest.find(" not in range ") != std::string_view::npos) {
-    return std::string(before(what, ": ")) + " takes a number from " + std::string(after(rest, " not in range ")) +
-           ", not " + std::string(before(rest, " not in range "));
+    return fmt::format("{} takes a number from {}, not {}", before(what, ": "), after(rest, " not in range "),
+                       before(rest, " not in range "));
   }
   return std::string(what);
 }

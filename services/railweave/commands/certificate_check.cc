@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -181,7 +182,7 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
   for (std::size_t i = 0; i < failures; ++i) {
     Target target("/v1/routes/fdbs");
     target.query("failLink", survived[i]);
-    const auto tables = folder.write(("after-" + std::to_string(i + 1) + ".fdbs").c_str(), service.get_text(target));
+    const auto tables = folder.write((fmt::format("after-{}.fdbs", i + 1)).c_str(), service.get_text(target));
     after += survived[i] + "=" + tables.string() + "\n";
   }
   words.insert(words.end(), {"--after-list", folder.write("after.txt", after).string()});

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/command_tree.h"
@@ -52,8 +54,7 @@ Cell errors_cell(const Json& port, std::optional<std::size_t> slot) {
       if (!slot || *slot == i) sum += number_at(counts, i).value_or(0);
     }
     if (sum > 0) {
-      text +=
-          (text.empty() ? "" : ", ") + text_of(kind, "kind") + " " + std::to_string(static_cast<std::uint64_t>(sum));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", text_of(kind, "kind"), static_cast<std::uint64_t>(sum));
     }
   }
   return text.empty() ? Cell("-", Tone::faint) : Cell(text, Tone::warning);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <thread>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
@@ -40,7 +42,7 @@ std::string some(const Json& items, const char* name, std::uint64_t count) {
     text += (text.empty() ? "" : ", ") + text_of(item, name);
   }
   if (count == 0) return "nothing";
-  return count > 8 ? text + " and " + std::to_string(count - 8) + " more" : text;
+  return count > 8 ? fmt::format("{} and {} more", text, count - 8) : text;
 }
 
 std::string jobs_text(const Json& answer) {
@@ -52,7 +54,7 @@ std::string jobs_text(const Json& answer) {
     text += (text.empty() ? "" : ", ") + text_of(job, "job") + " (" + text_of(job, "effect") + ")";
   }
   if (count == 0) return "none";
-  return count > 8 ? text + " and " + std::to_string(count - 8) + " more" : text;
+  return count > 8 ? fmt::format("{} and {} more", text, count - 8) : text;
 }
 
 void print_answer(Output& output, const Json& answer, bool dry_run) {
@@ -87,15 +89,15 @@ void print_answer(Output& output, const Json& answer, bool dry_run) {
 }
 
 std::string command_line(const DrainNoun& noun, const char* verb, const std::string& id) {
-  return std::string("railweave ") + noun.plural + " " + verb + " " + id;
+  return fmt::format("railweave {} {} {}", noun.plural, verb, id);
 }
 
 [[noreturn]] void fail_waited(const DrainNoun& noun, const DrainOptions& options, const std::string& state) {
   throw CommandFailure(ExitCode::not_now,
                        {ErrorKind::unavailable,
                         "drains.notYet",
-                        std::string(noun.singular) + " " + options.id + " is not drained after " +
-                            std::to_string(options.wait_limit_s) + " s; it is " + state + ", and the drain goes on",
+                        fmt::format("{} {} is not drained after {} s; it is {}, and the drain goes on", noun.singular,
+                                    options.id, options.wait_limit_s, state),
                         {},
                         command_line(noun, "show", options.id) + " shows it, " +
                             command_line(noun, "undrain", options.id) + " takes it back"});
@@ -107,19 +109,18 @@ void wait_until_drained(Session& session, const DrainNoun& noun, const DrainOpti
   const auto until = Clock::now() + std::chrono::seconds(options.wait_limit_s);
   auto pause = kFirstPoll;
   std::string noted;
-  session.output.note("waiting for at most " + std::to_string(options.wait_limit_s) +
-                      " s; Ctrl-C ends the waiting and not the drain, which " +
-                      command_line(noun, "undrain", options.id) + " takes back");
+  session.output.note(
+      fmt::format("waiting for at most {} s; Ctrl-C ends the waiting and not the drain, which {} takes back",
+                  options.wait_limit_s, command_line(noun, "undrain", options.id)));
   for (;;) {
     const Json item = session.service().get(Target(std::string("/v1/") + noun.plural).segment(options.id));
     const Json& drain = field(item, "drain");
     if (!drain.is_object()) {
-      throw CommandFailure(
-          {ErrorKind::conflict,
-           "drains.cleared",
-           std::string("the drain of ") + noun.singular + " " + options.id + " was cancelled by an undrain",
-           {},
-           {}});
+      throw CommandFailure({ErrorKind::conflict,
+                            "drains.cleared",
+                            fmt::format("the drain of {} {} was cancelled by an undrain", noun.singular, options.id),
+                            {},
+                            {}});
     }
     const std::string state = text_of(drain, "state");
     if (state == "drained") return;
@@ -175,8 +176,8 @@ void undrain(Session& session, const DrainNoun& noun, const DrainOptions& option
   send_drain(session, noun, options, "/undrain");
   if (session.output.is_document()) return;
   Sheet sheet;
-  sheet.add("Back in use", (options.gpu ? "GPU " + std::to_string(*options.gpu) + " of " : std::string()) +
-                               std::string(noun.singular) + " " + options.id);
+  sheet.add("Back in use", fmt::format("{}{} {}", options.gpu ? fmt::format("GPU {} of ", *options.gpu) : std::string(),
+                                       noun.singular, options.id));
   session.output.text(sheet.text(session.output.terminal()));
 }
 
@@ -209,7 +210,7 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   auto options = std::make_shared<DrainOptions>();
   const std::string dry = call + " drain " + noun.example + " --dry-run";
   const std::string full = call + " drain " + noun.example + " --reason 'ticket 8841' --wait";
-  CLI::App& command = add_command(noun_command, "drain", std::string("Take a ") + noun.singular + " out of use",
+  CLI::App& command = add_command(noun_command, "drain", fmt::format("Take a {} out of use", noun.singular),
                                   {dry.c_str(), full.c_str()});
   auto names = add_names(
       command,
@@ -235,7 +236,7 @@ void add_drain_commands(CLI::App& noun_command, Session& session, const DrainNou
   auto back = std::make_shared<DrainOptions>();
   const std::string example = call + " undrain " + noun.example;
   CLI::App& undrain_command =
-      add_command(noun_command, "undrain", std::string("Put a ") + noun.singular + " back into use", {example.c_str()});
+      add_command(noun_command, "undrain", fmt::format("Put a {} back into use", noun.singular), {example.c_str()});
   auto back_names = add_names(
       undrain_command,
       {.path = "", .noun = noun.singular, .argument = noun.argument, .meaning = noun.meaning, .print = nullptr});

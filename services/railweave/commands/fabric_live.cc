@@ -1,6 +1,8 @@
 // railweave fabric discover|sync: long operations of the service, waited for.
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/commands/commands.h"
@@ -27,9 +29,9 @@ Json run_operation(Session& session, const Target& target, std::string body, con
   const Answer answer = session.service().send(std::move(request));
   return wait_for_operation(session, operation_location(session, answer), [&](const Json& progress) {
     const auto total = count_of(progress, "total");
-    return total < 2 ? doing
-                     : doing + ", " + text_of(progress, "done") + " of " + std::to_string(total) + " " +
-                           text_of(progress, "unit");
+    return total < 2
+               ? doing
+               : fmt::format("{}, {} of {} {}", doing, text_of(progress, "done"), total, text_of(progress, "unit"));
   });
 }
 
@@ -57,7 +59,9 @@ void discover(Session& session, const DiscoverOptions& options) {
                 text_of(fabric, "gpus") + " GPUs\n");
   } else {
     output.text(count == 0 ? "\nno differences from the accepted topology\n"
-                           : "\n" + std::to_string(count) + " differences from the accepted topology\n");
+                           : fmt::format("\n"
+                                         "{} differences from the accepted topology\n",
+                                         count));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/jobs/job_name.h"
@@ -91,12 +93,13 @@ void print_partition(Session& session, const std::string& job, bool allow_shared
   }
   for (const auto& [at, nodes] : nodes_at) {
     const bool has_index = !at.first.empty();
-    sheet.add("Nodes", std::to_string(nodes) + (has_index ? " with the key at index " + at.first : " without the key") +
-                           (at.second ? ", isolated from the default partition" : ""));
+    sheet.add("Nodes",
+              fmt::format("{}{}{}", nodes, has_index ? " with the key at index " + at.first : " without the key",
+                          at.second ? ", isolated from the default partition" : ""));
   }
   for (const Json& item : list(answer, "items")) {
-    std::string text = text_of(item, "domain") + ", partition " + text_of(item, "number") + ", " +
-                       std::to_string(list(item, "gpus").size()) + " GPUs";
+    std::string text = fmt::format("{}, partition {}, {} GPUs", text_of(item, "domain"), text_of(item, "number"),
+                                   list(item, "gpus").size());
     const Json& shared = list(item, "sharedWith");
     text += shared.empty()
                 ? " on " + joined(list(item, "imexNodes"), 8)

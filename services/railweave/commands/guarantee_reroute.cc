@@ -2,6 +2,8 @@
 #include <array>
 #include <cstdio>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/table.h"
@@ -47,8 +49,8 @@ void reroute(Session& session, const RerouteOptions& options) {
   sheet.add("Costs in force",
             in_force.empty()
                 ? "none: routes depend on the fabric alone"
-                : "on " + std::to_string(in_force.size()) + (in_force.size() == 1 ? " link since " : " links since ") +
-                      text_of(field(answer, "inForce"), "since") + ", " + text_of(field(answer, "inForce"), "reason"));
+                : fmt::format("on {}{}{}, {}", in_force.size(), in_force.size() == 1 ? " link since " : " links since ",
+                              text_of(field(answer, "inForce"), "since"), text_of(field(answer, "inForce"), "reason")));
   Table table({{"LINK"}, {"COST", Align::right}});
   for (const Json& one : list(answer, "costs")) {
     std::array<char, 32> cost{};

@@ -1,5 +1,7 @@
 // railweave guarantees list|links|certificate|key|verify; reroute is in guarantee_reroute.cc, caps and partition are in
 // guarantee_caps.cc.
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/certificate_check.h"
@@ -25,7 +27,7 @@ Cell tightest_cell(const Json& item) {
 Cell risk_cell(const Json& item) {
   const Json& ms = field(item, "atRiskTotalMs");
   if (!ms.is_number() || ms.get<double>() == 0) return "-";
-  return Cell(std::to_string(static_cast<std::uint64_t>(ms.get<double>() / 1000)) + " s");
+  return Cell(fmt::format("{} s", static_cast<std::uint64_t>(ms.get<double>() / 1000)));
 }
 
 Cell enforced_cell(const Json& item) {

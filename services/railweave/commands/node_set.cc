@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -47,7 +49,7 @@ Json inventory_of_table(const std::string& path, const std::string& table) {
     const auto cells = cells_of(line);
     if (cells.empty() || line.starts_with("#")) continue;
     if (cells.size() > titles.size() || cells.size() <= at || cells[at].empty()) {
-      fail_usage(source_name(path) + ", line " + std::to_string(number) + ": no node, or more cells than titles");
+      fail_usage(fmt::format("{}, line {}: no node, or more cells than titles", source_name(path), number));
     }
     Json node{{"id", cells[at]}};
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -118,7 +120,7 @@ void set_nodes(Session& session, const NodeSetOptions& options) {
       session.service().send(json_request(api::Method::patch, Target("/v1/nodes"), {{"nodes", nodes}})).body;
   if (session.output.is_document()) return session.output.document(answer);
   Sheet sheet;
-  sheet.add("Set", std::to_string(count) + (count == 1 ? " node or pattern" : " nodes or patterns"));
+  sheet.add("Set", fmt::format("{}{}", count, count == 1 ? " node or pattern" : " nodes or patterns"));
   sheet.add("Version", text_of(answer, "version"));
   session.output.text(sheet.text(session.output.terminal()));
 }

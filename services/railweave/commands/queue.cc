@@ -1,4 +1,6 @@
 // railweave queue show|list|shares|stranded|defrag|moves; policy and configure are in queue_policy.cc.
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -71,7 +73,7 @@ void stranded(Session& session) {
   Sheet sheet;
   sheet.add("Free", text_of(answer, "freeGpus") + " GPUs");
   const auto count = count_of(answer, "strandedGpus");
-  sheet.add("Stranded", {std::to_string(count) + " of them", count == 0 ? Tone::good : Tone::warning});
+  sheet.add("Stranded", {fmt::format("{} of them", count), count == 0 ? Tone::good : Tone::warning});
   sheet.add("Job shapes", text_of(answer, "jobsAskedAbout"));
   output.text(sheet.text(output.terminal()));
   Table table({{"JOB"}, {"STRANDS", Align::right}});

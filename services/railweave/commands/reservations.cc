@@ -1,4 +1,6 @@
 // railweave reservations list|show|set|remove.
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/jobs/job_request.h"
@@ -12,7 +14,7 @@ std::string nodes_text(const Json& reservation, std::size_t most) {
   std::size_t shown = 0;
   const Json& runs = list(reservation, "nodes");
   for (const auto& run : runs) {
-    if (shown++ == most) return text + " and " + std::to_string(runs.size() - most) + " more";
+    if (shown++ == most) return fmt::format("{} and {} more", text, runs.size() - most);
     text += (text.empty() ? "" : ", ") + (run.is_array() && !run.empty() ? text_of(run[0]) : std::string("-"));
   }
   return text;

@@ -1,6 +1,8 @@
 // railweave routes show|audit|path|diff.
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/listing.h"
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -155,7 +157,7 @@ void diff(Session& session, const ChangeOptions& options) {
   const auto cut_off = count_of(answer, "cutsOffCount");
   sheet.add("Cuts off", cut_off == 0
                             ? Cell("nothing", Tone::good)
-                            : Cell(std::to_string(cut_off) + (cut_off == 1 ? " end port" : " end ports"), Tone::bad));
+                            : Cell(fmt::format("{}{}", cut_off, cut_off == 1 ? " end port" : " end ports"), Tone::bad));
   const bool verified = flag_of(after, "sound");
   sheet.add("Verified after", {verified ? "yes" : "no", verified ? Tone::good : Tone::bad});
   output.text(sheet.text(output.terminal()));

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/alarms.h"
 #include "services/railweave/commands/commands.h"
@@ -78,7 +80,7 @@ Summary fetch_summary(Session& session) {
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
-  return whole == 0 ? std::string() : " (" + std::to_string((part * 100 + whole / 2) / whole) + "%)";
+  return whole == 0 ? std::string() : fmt::format(" ({}%)", (part * 100 + whole / 2) / whole);
 }
 
 bool is_acknowledged(const Json& alarm) { return field(alarm, "acknowledged").is_object(); }
@@ -103,9 +105,9 @@ std::string alarms_text(const Summary& summary) {
   const auto acknowledged = std::ranges::count_if(summary.alarms, is_acknowledged);
   const auto muted = std::ranges::count_if(summary.alarms, is_muted);
   const auto all = static_cast<std::ptrdiff_t>(summary.alarms.size());
-  return std::to_string(critical) + " critical, " + std::to_string(all - critical) + " warning" +
-         (acknowledged == 0 ? "" : ", " + std::to_string(acknowledged) + " of them acknowledged") +
-         (muted == 0 ? "" : ", " + std::to_string(muted) + " of them muted");
+  return fmt::format("{} critical, {} warning{}{}", critical, all - critical,
+                     acknowledged == 0 ? "" : fmt::format(", {} of them acknowledged", acknowledged),
+                     muted == 0 ? "" : fmt::format(", {} of them muted", muted));
 }
 
 std::string drains_text(const Json& drains) {
@@ -114,7 +116,7 @@ std::string drains_text(const Json& drains) {
     text += (i == 0 ? "" : ", ") + text_of(drains[i], "kind") + " " + text_of(drains[i], "name") + " " +
             text_of(drains[i], "state") + " " + age_of(drains[i], "changedAt");
   }
-  return drains.size() > kDrainsShown ? text + " and " + std::to_string(drains.size() - kDrainsShown) + " more" : text;
+  return drains.size() > kDrainsShown ? fmt::format("{} and {} more", text, drains.size() - kDrainsShown) : text;
 }
 
 void add_subnets(Sheet& sheet, const Summary& summary) {
@@ -144,10 +146,10 @@ void add_troubles(Sheet& sheet, const Summary& summary) {
   }
   if (!summary.drains.empty()) sheet.add("Drains", {drains_text(summary.drains), Tone::warning});
   if (const auto waiting = count_of(summary.queue, "waiting"); waiting > 0) {
-    sheet.add("Waiting", {std::to_string(waiting) + (waiting == 1 ? " job for " : " jobs for ") +
-                              text_of(summary.queue, "gpusWaiting") + " GPUs, the oldest since " +
-                              time_and_age_of(summary.queue, "oldestSubmittedAt"),
-                          Tone::warning});
+    sheet.add("Waiting",
+              {fmt::format("{}{}{} GPUs, the oldest since {}", waiting, waiting == 1 ? " job for " : " jobs for ",
+                           text_of(summary.queue, "gpusWaiting"), time_and_age_of(summary.queue, "oldestSubmittedAt")),
+               Tone::warning});
   }
 }
 
@@ -163,7 +165,7 @@ void print_alarms(Output& output, const Json& all) {
   }
   output.text(table.text(output.terminal()));
   if (alarms.size() > kAlarmsShown) {
-    output.text(std::to_string(alarms.size() - kAlarmsShown) + " more: railweave alarms\n");
+    output.text(fmt::format("{} more: railweave alarms\n", alarms.size() - kAlarmsShown));
   }
   output.text("\n");
 }
@@ -177,7 +179,7 @@ void add_fabric(Sheet& sheet, const Json& fabric) {
   sheet.add("Fabric", text_of(fabric, "hosts") + " hosts, " + text_of(fabric, "switches") + " switches, " +
                           text_of(fabric, "interSwitchLinks") + " links between switches; from " +
                           text_of(fabric, "source"));
-  sheet.add("GPUs", std::to_string(gpus) + ", " + std::to_string(free) + " free" + share(free, gpus));
+  sheet.add("GPUs", fmt::format("{}, {} free{}", gpus, free, share(free, gpus)));
 }
 
 void print_status(Session& session, const Summary& summary) {
@@ -193,7 +195,7 @@ void print_status(Session& session, const Summary& summary) {
   }
   add_fabric(sheet, summary.fabric);
   if (std::ranges::none_of(summary.subnets, is_out_of_sync)) add_subnets(sheet, summary);
-  sheet.add("Jobs", std::to_string(summary.jobs) + " placed");
+  sheet.add("Jobs", fmt::format("{} placed", summary.jobs));
   for (const ControlStep& step : summary.steps) {
     sheet.add(step.scheduler == "slurm"        ? "Slurm"
               : step.scheduler == "kubernetes" ? "Kubernetes"

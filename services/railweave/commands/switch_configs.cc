@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
@@ -109,8 +111,7 @@ void check_config(Session& session, const CheckOptions& options) {
         {{"switch", options.id}, {"ports", ports}, {"routes", routes}, {"differences", std::move(differences)}});
   }
   if (found.empty()) {
-    return session.output.text("as wanted: " + std::to_string(ports) + " ports, " + std::to_string(routes) +
-                               " routes\n");
+    return session.output.text(fmt::format("as wanted: {} ports, {} routes\n", ports, routes));
   }
   Table table({{"PORT"}, {"SETTING"}, {"WANTED"}, {"HAS"}});
   for (const auto& one : found) table.add({one.port, one.setting, one.wanted, Cell(one.has, Tone::bad)});

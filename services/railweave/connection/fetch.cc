@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fmt/core.h>
 
 #include "api/client/client.h"
 
@@ -55,7 +56,7 @@ Result<std::string> fetch(const std::string& url, const FetchAccess& access, std
   auto answer = client.get(path < url.size() ? url.substr(path) : "/");
   if (!answer) return std::unexpected(std::move(answer.error()));
   if (answer->status != kOk) {
-    return fail(ErrorKind::invalid, "cli.cannotFetch", "answers with status " + std::to_string(answer->status),
+    return fail(ErrorKind::invalid, "cli.cannotFetch", fmt::format("answers with status {}", answer->status),
                 shown_url(url), hint_of(answer->status));
   }
   return std::move(answer->body);

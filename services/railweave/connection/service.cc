@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/connection/rest_words.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -59,7 +61,7 @@ Error problem_error(int status, const std::string& body, const std::string& serv
   const auto parsed = parse_json(body);
   if (!parsed || !field(*parsed, "detail").is_string()) {
     error.code = status >= 500 ? "client.noProblem" : "service.noProblem";
-    error.message = server + " answered with status " + std::to_string(status) + " and no explanation";
+    error.message = fmt::format("{} answered with status {} and no explanation", server, status);
     error.hint = kNotRailweaved;
     return error;
   }
@@ -84,8 +86,8 @@ Service::Service(api::Url url, std::chrono::milliseconds timeout, const Login& l
 
 void Service::note(const api::ClientRequest& request, const api::ClientResponse& response) const {
   if (!answered_) return;
-  answered_(std::string(to_string(request.method)) + " " + request.target + ": " + std::to_string(response.status) +
-            ", request " + std::string(response.headers.value("X-Request-Id")));
+  answered_(fmt::format("{} {}: {}, request {}", to_string(request.method), request.target, response.status,
+                        response.headers.value("X-Request-Id")));
 }
 
 Json Service::parse(const api::ClientResponse& response, const std::string& target) const {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <random>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -68,7 +70,7 @@ void add_random(const Topology& topology, const FailureOptions& options, std::ve
                                "lab.tooManyFailures",
                                "--fail-random " + options.random + " exceeds the links of the fabric",
                                {},
-                               std::to_string(all.size()) + " links join switches"});
+                               fmt::format("{} links join switches", all.size())});
   }
   std::mt19937_64 random(options.seed);
   for (std::size_t i = 0; i < *count; ++i) {

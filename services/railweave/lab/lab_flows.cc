@@ -2,6 +2,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/engine_registry.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_option.h"
@@ -115,10 +117,9 @@ void run(Session& session, const LabFlowsOptions& options) {
                           hottest(heats, options.top)};
   if (!guarantees_met(report)) session.exit_code = ExitCode::findings;
   if (!options.svg.empty()) {
-    write_file_or_stdout(output, options.svg,
-                         heat_svg(*file.topology, heats,
-                                  "Heat of links: " + std::to_string(flows.size()) + " flows of " +
-                                      std::to_string(jobs.size()) + " jobs"));
+    write_file_or_stdout(
+        output, options.svg,
+        heat_svg(*file.topology, heats, fmt::format("Heat of links: {} flows of {} jobs", flows.size(), jobs.size())));
   }
   print_flow_report(output, report, std::move(document));
 }

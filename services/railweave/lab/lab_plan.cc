@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/commands/jobs/job_request.h"
 #include "services/railweave/lab/lab_commands.h"
@@ -75,12 +77,12 @@ Plan make_plan(const PlanOptions& options) {
                            [&](const auto& a, const auto& b) { return plan.step_cost(a) < plan.step_cost(b); });
   if (plan.fabrics.empty()) {
     const std::string dear =
-        plan.beyond_budget > 0 ? std::to_string(plan.beyond_budget) + " cost more than the budget" : std::string();
+        plan.beyond_budget > 0 ? fmt::format("{} cost more than the budget", plan.beyond_budget) : std::string();
     const std::string why = plan.refused.empty() ? std::string() : plan.refused.front().second.text();
     const std::string both = dear + (dear.empty() || why.empty() ? "" : "; ") + why;
     throw CommandFailure({ErrorKind::impossible,
                           "plan.nothing",
-                          "none of " + std::to_string(shapes.size()) + " fabrics will do: " + both,
+                          fmt::format("none of {} fabrics will do: {}", shapes.size(), both),
                           {},
                           {}});
   }
@@ -94,12 +96,11 @@ std::optional<std::string> one_change(const FabricShape& from, const FabricShape
     if (differs) changes.push_back(text);
   };
   note(from.kind != to.kind, to.kind);
-  note(from.tiers != to.tiers && to.kind != "rail-only" && from.kind != "rail-only",
-       std::to_string(to.tiers) + " tiers");
+  note(from.tiers != to.tiers && to.kind != "rail-only" && from.kind != "rail-only", fmt::format("{} tiers", to.tiers));
   note(from.oversubscription != to.oversubscription && to.kind != "rail-only" && from.kind != "rail-only",
        text_of_number("%.4g:1", to.oversubscription));
   note(from.adapters_per_gpu != to.adapters_per_gpu, text_of_number("adapters a GPU: %.4g", to.adapters_per_gpu));
-  note(from.domain != to.domain, "NVL" + std::to_string(to.domain));
+  note(from.domain != to.domain, fmt::format("NVL{}", to.domain));
   return changes.size() == 1 ? std::optional(changes.front()) : std::nullopt;
 }
 
@@ -214,10 +215,9 @@ void print_sheet(Output& output, const Plan& plan, const Json& document) {
   const PlannedFabric& best = plan.fabrics[plan.chosen];
   Sheet sheet;
   sheet.add("Fabric", {best.shape.name(), Tone::good});
-  sheet.add("GPUs", std::to_string(best.gpus) + " " + best.generation + " in " + std::to_string(best.hosts) + " hosts");
-  sheet.add("Switches", std::to_string(best.switches) + " of " + std::to_string(best.shape.radix) + " ports");
-  sheet.add("Cables", std::to_string(best.host_cables) + " to hosts, " + std::to_string(best.switch_cables) +
-                          " between switches");
+  sheet.add("GPUs", fmt::format("{} {} in {} hosts", best.gpus, best.generation, best.hosts));
+  sheet.add("Switches", fmt::format("{} of {} ports", best.switches, best.shape.radix));
+  sheet.add("Cables", fmt::format("{} to hosts, {} between switches", best.host_cables, best.switch_cables));
   sheet.add("Cost", millions(best.total_cost) + ", the network " + millions(best.network_cost) + " (" +
                         percent(best.network_share()) + ")");
   sheet.add(best.exposed_us ? "Step" : "Communication",
@@ -252,7 +252,7 @@ void print_fabrics(Output& output, const Json& document) {
   }
   output.text(table.text(output.terminal()));
   const std::size_t count = document["fabrics"].size();
-  if (count > kRows) output.text("and " + std::to_string(count - kRows) + " more (-o json has all)\n");
+  if (count > kRows) output.text(fmt::format("and {} more (-o json has all)\n", count - kRows));
 }
 
 void print_changes(Output& output, const Json& document) {

@@ -2,6 +2,8 @@
 #include <functional>
 #include <iterator>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/fabric_file.h"
@@ -111,14 +113,15 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
                formatted("%.0f GPU h", report.stranded_gpu_h), formatted("x%.3f", report.slowdown.mean),
                formatted("x%.2f", report.slowdown.p95), formatted("%.3f", report.fairness)});
   }
-  output.text(
-      std::to_string(first.jobs) + " jobs on " + std::to_string(first.total_gpus) + " GPUs, backfill " +
-      first.backfill +
-      (first.too_large == 0 ? "" : "; " + std::to_string(first.too_large) + " larger than the fabric skipped") +
-      "\n\n" + table.text(output.terminal()) + "\n" + first.spread.rack_level +
-      "s, domains: those used by jobs of more than one node, relative to the fewest that could hold them (" +
-      std::to_string(first.spread.jobs) +
-      " jobs)\nslowed: predicted communication time of these jobs beside other jobs, relative to running alone\n");
+  output.text(fmt::format(
+      "{} jobs on {} GPUs, backfill {}{}\n"
+      "\n"
+      "{}\n"
+      "{}s, domains: those used by jobs of more than one node, relative to the fewest that could hold them ({} jobs)\n"
+      "slowed: predicted communication time of these jobs beside other jobs, relative to running alone\n",
+      first.jobs, first.total_gpus, first.backfill,
+      first.too_large == 0 ? "" : fmt::format("; {} larger than the fabric skipped", first.too_large),
+      table.text(output.terminal()), first.spread.rack_level, first.spread.jobs));
   if (reports.size() > 1) return;
   Table tenants({{"tenant", Align::left},
                  {"jobs", Align::right},
@@ -217,10 +220,13 @@ void print(Output& output, const LabReplayOptions& options, const std::vector<Ve
                formatted("+-%.1f%%", kPercent * difference.half_width), formatted("x%.3f", verdict.stretch),
                formatted("x%.3f", verdict.stretch_against)});
   }
-  output.text(options.policy + " against " + options.against + ": mean time from submission to end, " +
-              std::to_string(options.seeds) + " seeds of " + std::to_string(options.jobs) + " jobs, load " +
-              formatted("%.2f", options.load) + ", " + options.communication + " communication\n" +
-              std::string(kGeneratedTrace) + "\n\n" + table.text(output.terminal()));
+  output.text(
+      fmt::format("{} against {}: mean time from submission to end, {} seeds of {} jobs, load {}, {} communication\n"
+                  "{}\n"
+                  "\n"
+                  "{}",
+                  options.policy, options.against, options.seeds, options.jobs, formatted("%.2f", options.load),
+                  options.communication, kGeneratedTrace, table.text(output.terminal())));
 }
 
 void run_seeds(Session& session, const LabReplayOptions& options, const scheduler::PlacementFabricPtr& fabric) {
@@ -229,7 +235,7 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
   session.output.begin_progress("replaying");
   for (const Stretch judge : {Stretch::predicted, Stretch::flows, Stretch::spread, Stretch::none}) {
     verdicts.push_back(compare(fabric, options, judge, [&] {
-      session.output.say_progress(std::to_string(++done) + " of " + std::to_string(4 * options.seeds) + " pairs");
+      session.output.say_progress(fmt::format("{} of {} pairs", ++done, 4 * options.seeds));
     }));
   }
   session.output.end_progress();
@@ -274,8 +280,8 @@ void run(Session& session, const LabReplayOptions& options) {
     ReplayOptions replay_options = options_of(options);
     replay_options.policy = policy;
     reports.push_back(replay(fabric, trace, replay_options, [&](std::uint64_t ended) {
-      output.say_progress(policy + ": " + std::to_string(100 * ended / trace.jobs.size()) + "%, " +
-                          std::to_string(ended) + " of " + std::to_string(trace.jobs.size()) + " jobs ended");
+      output.say_progress(fmt::format("{}: {}%, {} of {} jobs ended", policy, 100 * ended / trace.jobs.size(), ended,
+                                      trace.jobs.size()));
     }));
   }
   output.end_progress();
@@ -304,7 +310,7 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
   add_fabric_file_options(command, options->fabric, "--fabric");
   std::string policies = "all";
   for (const auto policy : kReplayPolicies) policies += "|" + std::string(policy);
-  policies += "|" + std::string(kWaitingPolicy) + "|" + std::string(kRoutedPolicy);
+  policies += fmt::format("|{}|{}", kWaitingPolicy, kRoutedPolicy);
   add_choice_option(command, "--policy", options->policy, "Placement policy; all compares them", policies);
   add_choice_option(command, "--against", options->against, "With --seeds: the policy that it is compared with",
                     policies.substr(policies.find('|') + 1));

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/opensm/opensm_dumps.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_comparison.h"
@@ -39,7 +41,7 @@ Cell count_cell(const Json& answer, std::string_view name) {
 }
 
 std::string load_text(const Json& audit, std::string_view load, std::string_view link) {
-  std::string text = std::to_string(count_of(audit, load)) + " pairs";
+  std::string text = fmt::format("{} pairs", count_of(audit, load));
   const Json& where = field(audit, link);
   if (!where.is_object()) return text;
   return text + ", from " + text_of(where, "from") + " (" + text_of(where, "port") + ") to " + text_of(where, "to");
@@ -48,27 +50,27 @@ std::string load_text(const Json& audit, std::string_view load, std::string_view
 void add_failures(Sheet& sheet, const Output& output, const Json& answer) {
   const Json& failed = list(answer, "failedLinks");
   if (failed.empty()) return;
-  sheet.add("Failed links", std::to_string(failed.size()) + ": " + joined(failed, output.is_wide() ? SIZE_MAX : 2));
+  sheet.add("Failed links", fmt::format("{}: {}", failed.size(), joined(failed, output.is_wide() ? SIZE_MAX : 2)));
   sheet.add("Rerouted in", milliseconds(answer, "rerouteMs") +
                                (flag_of(answer, "incremental") ? ", incrementally" : ", from scratch"));
-  std::string changed = std::to_string(count_of(answer, "changedEntries")) + " entries in " +
-                        std::to_string(count_of(answer, "changedBlocks")) + " blocks of 64";
+  std::string changed = fmt::format("{} entries in {} blocks of 64", count_of(answer, "changedEntries"),
+                                    count_of(answer, "changedBlocks"));
   if (count_of(answer, "changedBlocks") > 0) {
-    changed += ", written in " + std::to_string(count_of(answer, "stages")) +
-               (count_of(answer, "stages") == 1 ? " stage" : " stages");
+    changed += fmt::format(", written in {}{}", count_of(answer, "stages"),
+                           count_of(answer, "stages") == 1 ? " stage" : " stages");
     if (flag_of(answer, "dropsFirst")) changed += ", dropping changed entries first";
   }
   sheet.add("Changed", changed);
   const Json& healthy = field(answer, "healthy");
-  sheet.add("Before", std::to_string(count_of(healthy, "maxLinkLoadHosts")) + " pairs of hosts on the fullest link");
+  sheet.add("Before", fmt::format("{} pairs of hosts on the fullest link", count_of(healthy, "maxLinkLoadHosts")));
 }
 
 void add_comparison(Sheet& sheet, const Json& answer) {
   const Json& other = field(answer, "against");
   if (!other.is_object()) return;
   sheet.add("Compared with", text_of(other, "source"));
-  sheet.add("  differing", std::to_string(count_of(other, "differingEntries")) + " of " +
-                               std::to_string(count_of(other, "entries")) + " entries");
+  sheet.add("  differing",
+            fmt::format("{} of {} entries", count_of(other, "differingEntries"), count_of(other, "entries")));
   sheet.add("  its unreachable pairs", count_cell(other, "unreachablePairs"));
   sheet.add("  its credit loops", {text_of(other, "creditLoops") + " if all its routes share one lane",
                                    count_of(other, "creditLoops") > 0 ? Tone::warning : Tone::plain});

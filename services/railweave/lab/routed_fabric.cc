@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include "fabric/routing/delta/forwarding_delta.h"
@@ -140,12 +141,13 @@ void add_islands(const fabric::RoutingScope& scope, RouteReport& report) {
     report.audit.unreachable_pairs += apart;
     report.audit.cut_off_pairs += apart;
     const std::string name(t.name(subnet));
-    report.findings.push_back({"subnetTorn",
-                               fabric::Severity::error,
-                               "subnet " + name + " is in " + std::to_string(parts.islands) +
-                                   " parts without a cable between them: " + std::to_string(apart) +
-                                   " pairs of end ports cannot reach each other",
-                               {name}});
+    report.findings.push_back(
+        {"subnetTorn",
+         fabric::Severity::error,
+         fmt::format(
+             "subnet {} is in {} parts without a cable between them: {} pairs of end ports cannot reach each other",
+             name, parts.islands, apart),
+         {name}});
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/file_output.h"
 #include "services/railweave/connection/operation_wait.h"
@@ -33,7 +35,7 @@ struct ImportOptions {
 
 std::string megabytes(std::uint64_t bytes) {
   const std::uint64_t tenths = (bytes * 10 + 500'000) / 1'000'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MB";
+  return fmt::format("{}.{} MB", tenths / 10, tenths % 10);
 }
 
 // Several files are one request, so that all of them or none are imported.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
 #include <sys/utsname.h>
 
 #include "api/http/message/gzip.h"
@@ -75,7 +76,7 @@ class Bundle {
     try {
       add(name, content());
     } catch (const CommandFailure& failure) {
-      missing_ += std::string(name) + ": " + failure.error().text() + "\n";
+      missing_ += fmt::format("{}: {}\n", name, failure.error().text());
     }
   }
   void note_missing(const std::string& what) { missing_ += what + "\n"; }
@@ -94,7 +95,7 @@ class Bundle {
 std::string machine_text() {
   utsname machine{};
   if (uname(&machine) != 0) return "unknown\n";
-  return std::string(machine.sysname) + " " + machine.release + " " + machine.machine + "\n";
+  return fmt::format("{} {} {}\n", machine.sysname, machine.release, machine.machine);
 }
 
 Json all_of(Service& service, const Question& asked) {
@@ -142,7 +143,7 @@ std::string end_of_file(const std::string& path, std::uint64_t limit) {
 void add_files(Bundle& bundle, const std::string& folder, const std::vector<std::string>& paths, std::uint64_t limit) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     // Two files of one name are told apart by the number.
-    const std::string name = folder + std::to_string(i + 1) + "-" + std::filesystem::path(paths[i]).filename().string();
+    const std::string name = fmt::format("{}{}-{}", folder, i + 1, std::filesystem::path(paths[i]).filename().string());
     bundle.try_add(name.substr(0, TarArchive::kMaxName / 2), [&] { return end_of_file(paths[i], limit); });
   }
 }
@@ -169,11 +170,11 @@ void write_bundle(Session& session, const BundleOptions& options) {
   const std::string missing = bundle.missing();
   if (!missing.empty()) bundle.add("missing.txt", missing);
   const std::string path =
-      options.path.empty() ? "railweave-support-" + std::to_string(now_us / 1'000'000) + ".tar.gz" : options.path;
+      options.path.empty() ? fmt::format("railweave-support-{}.tar.gz", now_us / 1'000'000) : options.path;
   write_file(path, bundle.take(), kOwnerOnly);
   session.output.text(path + "\n");
-  session.output.note("railweave: " + std::to_string(bundle.size()) +
-                      " files without secrets; look at them before you send them (tar tzf " + path + ")");
+  session.output.note(fmt::format("railweave: {} files without secrets; look at them before you send them (tar tzf {})",
+                                  bundle.size(), path));
   if (!missing.empty()) session.output.note("railweave: left out, see missing.txt in it:\n" + missing);
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "services/railweave/switch_config/switch_config.h"
 
 namespace railweave::cli {
@@ -39,8 +41,7 @@ constexpr std::string_view kLook = R"(look() {
 
 std::string looks(const SwitchScript& wanted) {
   std::string text(kLook);
-  for (const auto& [interface, mbps] : wanted.speeds_mbps)
-    text += "look " + interface + " " + std::to_string(mbps) + "\n";
+  for (const auto& [interface, mbps] : wanted.speeds_mbps) text += fmt::format("look {} {}\n", interface, mbps);
   return text;
 }
 
@@ -50,55 +51,52 @@ std::string check_script(const SwitchScript& wanted, bool is_of_routes) {
   std::string interfaces, shown;
   for (const std::string& interface : wanted.interfaces) interfaces += " " + interface;
   shown = is_of_routes ? " routes" : interfaces;
-  return "#!/bin/sh\n"
-         "# Whether this switch has what Railweave wants: what its kernel shows, beside what it shows in a network "
-         "namespace\n"
-         "# where the same was just configured. Changes nothing. Exit code 1: something differs, and what.\n"
-         "set -eu\n"
-         "held=$(mktemp -d)\n"
-         "trap 'rm -rf \"$held\"' EXIT\n"
-         "export held\n"
-         "mkdir \"$held/wanted\" \"$held/has\"\n"
-         "cat > \"$held/configure\" <<'CONFIGURATION'\n" +
-         wanted.text + "CONFIGURATION\n" + "cat > \"$held/show\" <<'SHOW'\n" +
-         std::string(is_of_routes ? kShowRoutes : kShowQueues) +
-         "SHOW\n"
-         "cat > \"$held/apart\" <<'APART'\n"
-         "set -eu\n"
-         "ip link set lo up\n"
-         "number=0\n"
-         "for interface in" +
-         interfaces +
-         "; do\n"
-         "  number=$((number + 1))\n"
-         "  ip link add \"$interface\" type veth peer name \"rwpeer$number\"\n"
-         "  ip link set \"rwpeer$number\" up\n"
-         "  ip link set \"$interface\" up\n"
-         "done\n"
-         "sh \"$held/configure\"\n"
-         ". \"$held/show\"\n"
-         "wanted=1\n"
-         "for one in" +
-         shown +
-         "; do show \"$one\" > \"$held/wanted/$one\"; done\n"
-         "APART\n"
-         "unshare --net sh \"$held/apart\" > \"$held/log\" 2>&1 || {\n"
-         "  cat \"$held/log\" >&2\n"
-         "  echo 'this machine cannot make the configuration apart: root, veth and HTB are needed' >&2\n"
-         "  exit 2\n"
-         "}\n"
-         ". \"$held/show\"\n"
-         "differ=0\n" +
-         looks(wanted) + "for one in" + shown +
-         "; do\n"
-         "  show \"$one\" > \"$held/has/$one\"\n"
-         "  cmp -s \"$held/wanted/$one\" \"$held/has/$one\" && continue\n"
-         "  differ=$((differ + 1))\n"
-         "  echo \"$one: otherwise than wanted (<: wanted, >: there)\"\n"
-         "  diff \"$held/wanted/$one\" \"$held/has/$one\" | grep '^[<>]' || :\n"
-         "done\n"
-         "[ $differ -eq 0 ] || exit 1\n"
-         "echo as wanted\n";
+  return fmt::format(
+      "#!/bin/sh\n"
+      "# Whether this switch has what Railweave wants: what its kernel shows, beside what it shows in a network "
+      "namespace\n"
+      "# where the same was just configured. Changes nothing. Exit code 1: something differs, and what.\n"
+      "set -eu\n"
+      "held=$(mktemp -d)\n"
+      "trap 'rm -rf \"$held\"' EXIT\n"
+      "export held\n"
+      "mkdir \"$held/wanted\" \"$held/has\"\n"
+      "cat > \"$held/configure\" <<'CONFIGURATION'\n"
+      "{}CONFIGURATION\n"
+      "cat > \"$held/show\" <<'SHOW'\n"
+      "{}SHOW\n"
+      "cat > \"$held/apart\" <<'APART'\n"
+      "set -eu\n"
+      "ip link set lo up\n"
+      "number=0\n"
+      "for interface in{}; do\n"
+      "  number=$((number + 1))\n"
+      "  ip link add \"$interface\" type veth peer name \"rwpeer$number\"\n"
+      "  ip link set \"rwpeer$number\" up\n"
+      "  ip link set \"$interface\" up\n"
+      "done\n"
+      "sh \"$held/configure\"\n"
+      ". \"$held/show\"\n"
+      "wanted=1\n"
+      "for one in{}; do show \"$one\" > \"$held/wanted/$one\"; done\n"
+      "APART\n"
+      "unshare --net sh \"$held/apart\" > \"$held/log\" 2>&1 || {{\n"
+      "  cat \"$held/log\" >&2\n"
+      "  echo 'this machine cannot make the configuration apart: root, veth and HTB are needed' >&2\n"
+      "  exit 2\n"
+      "}}\n"
+      ". \"$held/show\"\n"
+      "differ=0\n"
+      "{}for one in{}; do\n"
+      "  show \"$one\" > \"$held/has/$one\"\n"
+      "  cmp -s \"$held/wanted/$one\" \"$held/has/$one\" && continue\n"
+      "  differ=$((differ + 1))\n"
+      "  echo \"$one: otherwise than wanted (<: wanted, >: there)\"\n"
+      "  diff \"$held/wanted/$one\" \"$held/has/$one\" | grep '^[<>]' || :\n"
+      "done\n"
+      "[ $differ -eq 0 ] || exit 1\n"
+      "echo as wanted\n",
+      wanted.text, is_of_routes ? kShowRoutes : kShowQueues, interfaces, shown, looks(wanted), shown);
 }
 
 }  // namespace railweave::cli

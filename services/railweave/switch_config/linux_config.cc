@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/linux_routes/route_commands.h"
 #include "fabric/drivers/linux_tc/mark_filter.h"
 #include "fabric/drivers/linux_tc/tc_commands.h"
@@ -18,7 +20,7 @@ std::map<std::string, std::string> texts_of(const Json& document, const char* na
   if (object.is_null()) return texts;
   if (!object.is_object()) fail_usage(std::string(name) + " is no object");
   for (const auto& [key, value] : object.items()) {
-    if (!value.is_string()) fail_usage(std::string(name) + ": '" + key + "' is no text");
+    if (!value.is_string()) fail_usage(fmt::format("{}: '{}' is no text", name, key));
     texts[key] = value.get<std::string>();
   }
   return texts;

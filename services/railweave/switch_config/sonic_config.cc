@@ -2,6 +2,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/sonic/sonic_lanes.h"
 #include "fabric/qos/ethernet_plan.h"
 #include "services/railweave/switch_config/host_routes.h"
@@ -122,7 +124,7 @@ std::string interface_of(const NetworkNames& names, const std::string& port, std
   if (const auto at = names.interfaces.find(port); at != names.interfaces.end()) return at->second;
   std::uint64_t number = 1;
   std::from_chars(port.data(), port.data() + port.size(), number);
-  return "Ethernet" + std::to_string((std::max<std::uint64_t>(1, number) - 1) * port_step);
+  return fmt::format("Ethernet{}", (std::max<std::uint64_t>(1, number) - 1) * port_step);
 }
 
 }  // namespace
@@ -168,13 +170,13 @@ std::string sonic_lane_tables(const Json& queues, const NetworkNames& names, con
                            .rate = RateMbps(static_cast<std::int64_t>(count_of(port, "linkMbps"))),
                            .cable_m = known ? field(port, "cableMetres").get<double>() : kUnknownCableM});
   }
-  notes.push_back("ports are named Ethernet0, Ethernet" + std::to_string(sw.port_step) + ", ...; buffers assume " +
-                  std::to_string(sw.buffer_mib) +
-                  " MiB of packet memory; clear what the switch has of QoS before: config qos clear");
+  notes.push_back(
+      fmt::format("ports are named Ethernet0, Ethernet{}, ...; buffers assume {} MiB of packet memory; clear what the "
+                  "switch has of QoS before: config qos clear",
+                  sw.port_step, sw.buffer_mib));
   for (const fabric::SonicMark& mark : lanes.marks) {
     if (!mark.lossless) continue;
-    notes.push_back("adapters of hosts pause DSCP " + std::to_string(mark.dscp) + " by priority " +
-                    std::to_string(mark.traffic_class));
+    notes.push_back(fmt::format("adapters of hosts pause DSCP {} by priority {}", mark.dscp, mark.traffic_class));
   }
   return value_or_fail(fabric::write_sonic_lanes(lanes));
 }

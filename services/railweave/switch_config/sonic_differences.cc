@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
@@ -74,7 +76,7 @@ std::string scheduler_text(const Json& tables, const std::string& name) {
   }
   for (const char* limit : {"cir", "pir"}) {
     if (const std::string value = text_of(scheduler, limit); value != kNothing && value != "0") {
-      text += std::string(", ") + limit + " " + value;
+      text += fmt::format(", {} {}", limit, value);
     }
   }
   if (text_of(scheduler, "meter_type") == "packets") text += " packets";
@@ -129,8 +131,8 @@ std::string ranges_of(const std::vector<unsigned>& numbers) {
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (last != i) text += "-" + std::to_string(numbers[last]);
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+    if (last != i) text += fmt::format("-{}", numbers[last]);
     i = last + 1;
   }
   return text;
@@ -146,10 +148,10 @@ void compare_map(const Json& wanted, const Json& has, const MapKind& kind, const
   }
   for (const auto& [values, numbers] : keys) {
     const auto called = [&](const std::string& value) {
-      return value == kNothing ? value : std::string(kind.value) + " " + value;
+      return value == kNothing ? value : fmt::format("{} {}", kind.value, value);
     };
     found.push_back(
-        {port, std::string(kind.key) + " " + ranges_of(numbers), called(values.first), called(values.second)});
+        {port, fmt::format("{} {}", kind.key, ranges_of(numbers)), called(values.first), called(values.second)});
   }
 }
 

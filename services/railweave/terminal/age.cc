@@ -5,6 +5,8 @@
 #include <charconv>
 #include <chrono>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 
 namespace railweave::cli {
@@ -40,7 +42,7 @@ std::optional<std::int64_t> span_s(std::string_view written) {
 std::string age_text(std::int64_t us) {
   const std::int64_t seconds = std::max<std::int64_t>(us / kSecondUs, 0);  // clocks differ a little
   for (const auto& [letter, of_unit] : kUnits) {
-    if (seconds >= of_unit) return std::to_string(seconds / of_unit) + letter;
+    if (seconds >= of_unit) return fmt::format("{}{}", seconds / of_unit, letter);
   }
   return "0s";
 }

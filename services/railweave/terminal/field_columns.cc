@@ -1,5 +1,7 @@
 #include "services/railweave/terminal/field_columns.h"
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/terminal/table.h"
 
@@ -26,7 +28,7 @@ Result<FieldColumns> FieldColumns::parse(std::string_view text) {
     text.remove_prefix(std::min(one.size() + 1, text.size()));
     const auto colon = one.find(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == one.size()) {
-      return fail(ErrorKind::invalid, "cli.badColumns", "'" + std::string(one) + "' is not TITLE:PATH", {},
+      return fail(ErrorKind::invalid, "cli.badColumns", fmt::format("'{}' is not TITLE:PATH", one), {},
                   "for example -o custom-columns=NODE:.id,GPUS:.gpus");
     }
     auto path = FieldPath::parse(one.substr(colon + 1));

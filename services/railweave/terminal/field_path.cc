@@ -3,13 +3,15 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/core.h>
+
 namespace railweave::cli {
 namespace {
 
 constexpr std::size_t kMaxSteps = 64;
 
 std::unexpected<Error> bad_path(std::string_view text, std::string message) {
-  return fail(ErrorKind::invalid, "cli.badPath", "'" + std::string(text) + "': " + std::move(message), {},
+  return fail(ErrorKind::invalid, "cli.badPath", fmt::format("'{}': {}", text, std::move(message)), {},
               "a path is written as .items[*].id or .ends[0].port");
 }
 
@@ -40,7 +42,7 @@ Result<FieldPath> FieldPath::parse(std::string_view text) {
   if (rest.starts_with('$')) rest.remove_prefix(1);
   bool first = true;
   while (!rest.empty() && rest != ".") {
-    if (path.steps_.size() == kMaxSteps) return bad_path(text, "longer than " + std::to_string(kMaxSteps) + " steps");
+    if (path.steps_.size() == kMaxSteps) return bad_path(text, fmt::format("longer than {} steps", kMaxSteps));
     if (rest.front() == '[') {
       const auto close = rest.find(']');
       if (close == std::string_view::npos) return bad_path(text, "a ] is missing");
@@ -63,7 +65,7 @@ Result<FieldPath> FieldPath::parse(std::string_view text) {
       if (rest.front() == '.') {
         rest.remove_prefix(1);
       } else if (!first) {
-        return bad_path(text, "a . is missing before '" + std::string(rest) + "'");
+        return bad_path(text, fmt::format("a . is missing before '{}'", rest));
       }
       const auto name = rest.substr(0, rest.find_first_of(".["));
       if (name.empty()) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <regex>
 
+#include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
 #include "services/railweave/terminal/input_file.h"
@@ -17,8 +18,7 @@ constexpr std::size_t kMaxValues = 1'000'000;
 std::unexpected<Error> unreadable(const std::string& message, const YAML::Mark& mark, std::string_view source) {
   std::string where(source);
   if (!mark.is_null()) {
-    where += (where.empty() ? "line " : ": line ") + std::to_string(mark.line + 1) + ", column " +
-             std::to_string(mark.column + 1);
+    where += fmt::format("{}{}, column {}", where.empty() ? "line " : ": line ", mark.line + 1, mark.column + 1);
   }
   return fail(ErrorKind::malformed, "yaml.unreadable", "not YAML: " + printable(message), std::move(where));
 }
@@ -54,10 +54,10 @@ class Conversion {
 
   Result<Json> of(const YAML::Node& node, int depth) {  // NOLINT(misc-no-recursion): depth is bounded
     if (depth > kMaxJsonDepth) {
-      return unreadable("nested deeper than " + std::to_string(kMaxJsonDepth) + " levels", node.Mark(), source_);
+      return unreadable(fmt::format("nested deeper than {} levels", kMaxJsonDepth), node.Mark(), source_);
     }
     if (++values_ > kMaxValues) {
-      return unreadable("more than " + std::to_string(kMaxValues) + " values", node.Mark(), source_);
+      return unreadable(fmt::format("more than {} values", kMaxValues), node.Mark(), source_);
     }
     if (node.IsMap()) {
       Json object = Json::object();
@@ -94,8 +94,8 @@ Result<Json> parse_yaml(std::string_view text, std::string_view source) {
   try {
     const auto documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) {
-      return unreadable("there are " + std::to_string(documents.size()) + " documents; one is expected",
-                        documents[1].Mark(), source);
+      return unreadable(fmt::format("there are {} documents; one is expected", documents.size()), documents[1].Mark(),
+                        source);
     }
     if (documents.empty()) return Json(nullptr);
     return Conversion(source).of(documents.front(), 0);

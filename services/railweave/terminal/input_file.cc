@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ std::unexpected<Error> unreadable(const std::string& path, int error) {
 }
 
 std::unexpected<Error> too_large(const std::string& path, std::size_t limit) {
-  return fail(ErrorKind::tooLarge, "cli.fileTooLarge", "is larger than " + std::to_string(limit >> 20U) + " MiB",
+  return fail(ErrorKind::tooLarge, "cli.fileTooLarge", fmt::format("is larger than {} MiB", limit >> 20U),
               source_name(path));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/printable.h"
 
 namespace railweave::cli {
@@ -15,7 +17,7 @@ std::string at_line(std::string_view text, std::size_t byte, std::string_view so
   const std::size_t column = last == std::string_view::npos ? before.size() : before.size() - last - 1;
   std::string where(source);
   if (!where.empty()) where += ": ";
-  return where + "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(column, 1));
+  return fmt::format("{}line {}, column {}", where, line, std::max<std::size_t>(column, 1));
 }
 
 // Offset at which nesting exceeds the limit, found before the document is parsed; npos: it does not.
@@ -54,7 +56,7 @@ std::string reason(const char* what) {
 
 Result<Json> parse_json(std::string_view text, std::string_view source) {
   if (const auto deep = too_deep_at(text); deep != std::string_view::npos) {
-    return fail(ErrorKind::malformed, "json.tooDeep", "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels",
+    return fail(ErrorKind::malformed, "json.tooDeep", fmt::format("nested deeper than {} levels", kMaxJsonDepth),
                 at_line(text, deep, source));
   }
   try {
@@ -124,7 +126,7 @@ std::string percent_of(const Json& object, std::string_view name) {
   const Json& share = field(object, name);
   if (!share.is_number()) return "-";
   const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+  return fmt::format("{}.{} %", tenths / 10, tenths % 10);
 }
 
 std::string joined(const Json& strings, std::size_t most) {
@@ -135,7 +137,7 @@ std::string joined(const Json& strings, std::size_t most) {
       if (count++ == most) break;
       text += (text.empty() ? "" : ", ") + text_of(item);
     }
-    if (strings.size() > most) text += " +" + std::to_string(strings.size() - most);
+    if (strings.size() > most) text += fmt::format(" +{}", strings.size() - most);
   }
   return text.empty() ? "-" : text;
 }

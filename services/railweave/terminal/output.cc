@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "services/railweave/terminal/command_failure.h"
@@ -67,8 +68,7 @@ Result<OutputChoice> OutputChoice::parse(std::string_view text) {
     choice.columns = std::move(*columns);
     return choice;
   }
-  return fail(ErrorKind::invalid, "cli.badOutput",
-              "'" + std::string(text) + "' is not one of " + std::string(kOutputFormats));
+  return fail(ErrorKind::invalid, "cli.badOutput", fmt::format("'{}' is not one of {}", text, kOutputFormats));
 }
 
 void Output::text(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ void write_file(const std::string& path, std::string_view text, unsigned mode) {
   const bool exists = stat(path.c_str(), &present) == 0;
   if (exists && S_ISDIR(present.st_mode)) fail_write(path, EISDIR);
   const bool in_place = exists && !S_ISREG(present.st_mode);  // a device or a pipe is written to, never replaced
-  const std::string temporary = in_place ? path : path + ".partial-" + std::to_string(getpid());
+  const std::string temporary = in_place ? path : fmt::format("{}.partial-{}", path, getpid());
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (in_place ? 0 : O_TRUNC);
   const int descriptor = open(temporary.c_str(), flags, mode);  // NOLINT(cppcoreguidelines-pro-type-vararg)
   if (descriptor < 0) fail_write(path, errno);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "services/railweave/terminal/printable.h"
@@ -39,7 +40,7 @@ void Progress::run(Worker::Turn& turn) {
   if (!turn.rest(kPatience)) return;
   do {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - started).count();
-    const std::string line = printable(what()) + " ... " + std::to_string(seconds) + " s";
+    const std::string line = fmt::format("{} ... {} s", printable(what()), seconds);
     show("\r\033[K" + shortened(line, columns_ > 1 ? columns_ - 1 : 1));
   } while (turn.rest(kTick));
   show("\r\033[K");

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 #include "services/railweave/terminal/printable.h"
 
@@ -111,7 +113,7 @@ Tone tone_of_severity(std::string_view severity) {
 
 std::string toned(std::string_view text, Tone tone, const Terminal& terminal) {
   if (!terminal.color || tone == Tone::plain) return std::string(text);
-  return std::string(start_of(tone)) + std::string(text) + "\033[0m";
+  return fmt::format("{}{}\033[0m", start_of(tone), text);
 }
 
 void Table::add(std::vector<Cell> cells) {

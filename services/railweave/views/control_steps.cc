@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include <fmt/core.h>
+
 namespace railweave::cli {
 namespace {
 
@@ -49,12 +51,12 @@ std::vector<ControlStep> control_steps(const Json& jobs) {
 std::string control_step_text(const ControlStep& step) {
   const std::string advised = std::to_string(step.advised);
   std::string text = step.step.empty() ? "" : "step " + step.step + ", ";
-  text += std::to_string(step.jobs) + (step.jobs == 1 ? " job placed" : " jobs placed");
+  text += fmt::format("{}{}", step.jobs, step.jobs == 1 ? " job placed" : " jobs placed");
   if (step.advised == 0) return text;
   if (step.better == 0) return text + "; elsewhere none of " + advised + " would have been faster";
-  return text + "; elsewhere " + std::to_string(step.better) + " of " + advised + " would have been faster, " +
-         std::to_string(step.gain_permille / 10) + "." + std::to_string(step.gain_permille % 10) +
-         "% less communication over all of them (predicted)";
+  return fmt::format(
+      "{}; elsewhere {} of {} would have been faster, {}.{}% less communication over all of them (predicted)", text,
+      step.better, advised, step.gain_permille / 10, step.gain_permille % 10);
 }
 
 Json control_step_json(const ControlStep& step) {

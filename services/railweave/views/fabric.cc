@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/terminal/table.h"
 
@@ -21,7 +23,7 @@ std::size_t rank_of(std::string_view severity) {
 std::string counted(const Json& fabric, std::string_view name) { return std::to_string(count_of(fabric, name)); }
 
 std::string counted(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string rails_text(const Json& fabric) {
@@ -43,13 +45,13 @@ void print_fabric_summary(Output& output, const Json& fabric) {
     sheet.add("Version", text_of(fabric, "version") + ", SHA-256 " + text_of(fabric, "digest").substr(0, 12));
   }
   std::string hosts = counted(fabric, "hosts");
-  if (const auto racks = count_of(fabric, "racks"); racks > 0) hosts += " in " + std::to_string(racks) + " racks";
+  if (const auto racks = count_of(fabric, "racks"); racks > 0) hosts += fmt::format(" in {} racks", racks);
   sheet.add("Hosts", hosts);
   std::string gpus = counted(fabric, "gpus");
   if (field(fabric, "freeGpus").is_number()) gpus += ", " + counted(fabric, "freeGpus") + " free";
   if (count_of(fabric, "sites") > 0) sheet.add("Sites", counted(fabric, "sites"));
   if (const auto domains = count_of(fabric, "nvlinkDomains"); domains > 0) {
-    gpus += ", in " + std::to_string(domains) + " NVLink domains";
+    gpus += fmt::format(", in {} NVLink domains", domains);
   }
   sheet.add("GPUs", gpus);
   sheet.add("Switches", counted(fabric, "switches") + ", " + counted(fabric, "leaves") + " of them leaves, in " +
@@ -60,7 +62,7 @@ void print_fabric_summary(Output& output, const Json& fabric) {
   sheet.add("Rails", rails_text(fabric));
   const auto short_of_rail = count_of(fabric, "hostsShortOfRail");
   sheet.add("Missing a rail",
-            {std::to_string(short_of_rail) + " hosts", short_of_rail > 0 ? Tone::warning : Tone::plain});
+            {fmt::format("{} hosts", short_of_rail), short_of_rail > 0 ? Tone::warning : Tone::plain});
   sheet.add("Subnets", counted(fabric, "subnets"));
   const auto components = count_of(fabric, "components");
   sheet.add("Components", {std::to_string(components), components > 1 ? Tone::warning : Tone::plain});

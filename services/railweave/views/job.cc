@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/connection/rest_words.h"
 #include "services/railweave/terminal/age.h"
 #include "services/railweave/views/placement.h"
@@ -15,11 +17,11 @@ std::string parallelism_text(const Json& parallelism) {
                                     std::pair("context", "CP"), std::pair("expert", "EP")}) {
     const auto factor = count_of(parallelism, name);
     if (std::string_view(label) == "EP" && text_of(parallelism, "expertsOver") == "data") {
-      return text + ", EP " + std::to_string(factor) + " over DP";
+      return fmt::format("{}, EP {} over DP", text, factor);
     }
     const bool always = std::string_view(label) != "CP" && std::string_view(label) != "EP";
     if (factor > 1 || (always && factor == 1)) {
-      text += (text.empty() ? "" : " x ") + std::string(label) + " " + std::to_string(factor);
+      text += fmt::format("{}{} {}", text.empty() ? "" : " x ", label, factor);
     }
   }
   return text.empty() ? "-" : text;

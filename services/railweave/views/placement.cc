@@ -2,14 +2,16 @@
 
 #include <cstdio>
 
+#include <fmt/core.h>
+
 #include "services/railweave/views/tables.h"
 
 namespace railweave::cli {
 namespace {
 
 std::string blocks(std::uint64_t count, std::uint64_t gpus) {
-  if (gpus <= 1) return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
-  return std::to_string(count) + (count == 1 ? " block of " : " blocks of ") + std::to_string(gpus) + " GPUs";
+  if (gpus <= 1) return fmt::format("{}{}", count, count == 1 ? " GPU" : " GPUs");
+  return fmt::format("{}{}{} GPUs", count, count == 1 ? " block of " : " blocks of ", gpus);
 }
 
 // Reason codes of the contract in words.
@@ -106,8 +108,8 @@ void add_placement(Sheet& sheet, const Json& placement) {
   if (const Json& idle = field(placement, "idle"); idle.is_object()) {
     const auto gpus = count_of(idle, "gpus");
     const auto nodes = list(idle, "nodes").size();
-    sheet.add("Held idle", std::to_string(gpus) + (gpus == 1 ? " GPU on " : " GPUs on ") + std::to_string(nodes) +
-                               (nodes == 1 ? " node" : " nodes"));
+    sheet.add("Held idle", fmt::format("{}{}{}{}", gpus, gpus == 1 ? " GPU on " : " GPUs on ", nodes,
+                                       nodes == 1 ? " node" : " nodes"));
   }
 }
 
@@ -121,7 +123,7 @@ void add_prediction(Sheet& sheet, const Json& answer) {
                        (count_of(group, "count") == 1 ? ", within one " : ", each within one ") +
                        level_text(text_of(group, "worst"));
     const std::uint64_t domains = count_of(group, "domains");
-    if (domains > 1) text += ", over " + std::to_string(domains) + " NVLink domains";
+    if (domains > 1) text += fmt::format(", over {} NVLink domains", domains);
     sheet.add(capital(name), text);
   }
   const Json& predicted = field(answer, "predicted");
@@ -165,7 +167,7 @@ void add_contention(Sheet& sheet, const Json& answer) {
       jobs += (jobs.empty() ? "" : ", ") + text_of(job, "job") + " " + gigabits(field(job, "gbps"));
     }
     const auto crossing = count_of(link, "jobsCrossing"), named = std::uint64_t{list(link, "jobs").size()};
-    if (crossing > named) jobs += " and " + std::to_string(crossing - named) + " more";
+    if (crossing > named) jobs += fmt::format(" and {} more", crossing - named);
     sheet.add("Most contended", text_of(link, "link") + ", " + gigabits(field(link, "othersGbps")) + " of " +
                                     gigabits(field(link, "capacityGbps")) + " Gb/s: " + jobs);
   }
@@ -200,7 +202,7 @@ std::string shape_text(const Json& parallelism) {
   for (const auto& [name, factor] : {std::pair("TP", "tensor"), std::pair("PP", "pipeline"), std::pair("DP", "data"),
                                      std::pair("CP", "context"), std::pair("EP", "expert")}) {
     const std::uint64_t value = count_of(parallelism, factor);
-    if (value > 1) text += (text.empty() ? "" : " ") + std::string(name) + std::to_string(value);
+    if (value > 1) text += fmt::format("{}{}{}", text.empty() ? "" : " ", name, value);
   }
   return text.empty() ? "one GPU" : text;
 }
@@ -242,11 +244,11 @@ std::string expected_start_text(const Json& start) {
   std::string names;
   for (const auto& end : list(start, "ends")) names += (names.empty() ? "" : ", ") + text_of(end, "job");
   if (const auto others = count_of(start, "otherEnds"); others > 0) {
-    names += (names.empty() ? "" : " and ") + std::to_string(others) + (others == 1 ? " other job" : " other jobs");
+    names += fmt::format("{}{}{}", names.empty() ? "" : " and ", others, others == 1 ? " other job" : " other jobs");
   }
   text += ", when " + names + (ends == 1 ? " has ended" : " have ended");
   if (const auto assumed = count_of(start, "assumedEnds"); assumed > 0) {
-    text += "; " + std::to_string(assumed) + " of these ends " + (assumed == 1 ? "is" : "are") + " assumed";
+    text += fmt::format("; {} of these ends {} assumed", assumed, assumed == 1 ? "is" : "are");
   }
   return text;
 }
@@ -262,12 +264,12 @@ void print_explanation(Output& output, const Json& answer) {
     const auto block_gpus = count_of(explanation, "blockGpus");
     const auto needed = count_of(explanation, "needed");
     std::string needs = blocks(needed, block_gpus);
-    if (block_gpus > 1) needs += ", " + std::to_string(needed * block_gpus) + " GPUs in all";
+    if (block_gpus > 1) needs += fmt::format(", {} GPUs in all", needed * block_gpus);
     sheet.add("Needed", needs);
     sheet.add("Fits", blocks(count_of(explanation, "fits"), block_gpus) + " at level " + text_of(explanation, "level"));
     std::string gpus = text_of(explanation, "freeGpus") + " of " + text_of(explanation, "totalGpus") + " GPUs";
     if (const auto stranded = count_of(explanation, "strandedGpus"); stranded > 0) {
-      gpus += ", " + std::to_string(stranded) + " of them in fragments smaller than a block";
+      gpus += fmt::format(", {} of them in fragments smaller than a block", stranded);
     }
     sheet.add("Free", gpus);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/table.h"
 
@@ -25,7 +27,7 @@ std::string of_nics(const Json& rank, const char* name) {
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
   command.add_flag("--all", options.all,
-                   "All ranks; by default a terminal shows the first " + std::to_string(kRanksOnTerminal));
+                   fmt::format("All ranks; by default a terminal shows the first {}", kRanksOnTerminal));
   add_number_option(command, "--limit", options.limit, "Show the first N ranks", {.least = 1});
 }
 
@@ -60,7 +62,7 @@ void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const J
     assumed = assumed || flag_of(rank, "nicsAssumed");
   }
   output.text(table.text(output.terminal()));
-  if (shown < count) output.text("and " + std::to_string(count - shown) + " more ranks (--all shows them)\n");
+  if (shown < count) output.text(fmt::format("and {} more ranks (--all shows them)\n", count - shown));
   if (assumed) {
     output.flush();
     output.note(
@@ -76,7 +78,7 @@ void note_outside(Output& output, const Json& outside) {
     for (const Json& library : list(outside, name)) names += (names.empty() ? "" : ", ") + text_of(library);
     if (names.empty()) continue;
     output.flush();
-    output.note("railweave: note: outside " + std::string(of) + ", as they read no variable for it: " + names);
+    output.note(fmt::format("railweave: note: outside {}, as they read no variable for it: {}", of, names));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "services/railweave/views/subnet.h"
 
+#include <fmt/core.h>
+
 #include "services/railweave/views/tables.h"
 
 namespace railweave::cli {
@@ -7,14 +9,14 @@ namespace {
 
 std::string milliseconds(const Json& object, const char* name) {
   const std::uint64_t tenths = (count_of(object, name) + 50) / 100;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+  return fmt::format("{}.{}", tenths / 10, tenths % 10);
 }
 
 std::string links_text(const Json& live) {
   const auto unknown = count_of(live, "linksUnknown");
-  if (is_unseen(live)) return std::to_string(unknown) + " links in unknown states";
+  if (is_unseen(live)) return fmt::format("{} links in unknown states", unknown);
   return text_of(live, "linksUp") + " links up, " + text_of(live, "linksDown") + " down, " +
-         text_of(live, "linksDamped") + " held" + (unknown == 0 ? "" : ", " + std::to_string(unknown) + " unknown");
+         text_of(live, "linksDamped") + " held" + (unknown == 0 ? "" : fmt::format(", {} unknown", unknown));
 }
 
 void add_live(Sheet& sheet, const Json& live) {
@@ -51,8 +53,8 @@ void add_live(Sheet& sheet, const Json& live) {
                             pending == 0 ? Tone::plain : Tone::warning});
     }
     if (const auto changed = count_of(qos, "portsChanged"); changed != 0) {
-      sheet.add("Changed", {"tables of " + std::to_string(changed) + (changed == 1 ? " port" : " ports") +
-                                " by another program: railweave alarms",
+      sheet.add("Changed", {fmt::format("tables of {}{} by another program: railweave alarms", changed,
+                                        changed == 1 ? " port" : " ports"),
                             Tone::bad});
     }
     if (text_of(qos, "problem") != "-") sheet.add("Class problem", {text_of(qos, "problem"), Tone::warning});
@@ -75,8 +77,8 @@ void add_live(Sheet& sheet, const Json& live) {
   const Json& walk = field(live, "walk");
   if (walk.is_object()) {
     const auto lost = count_of(walk, "lostPairs");
-    sheet.add("Walked", {time_of(walk, "at") + ": " + text_of(walk, "pairs") + " pairs, " + std::to_string(lost) +
-                             " lost by the tables that switches hold",
+    sheet.add("Walked", {fmt::format("{}: {} pairs, {} lost by the tables that switches hold", time_of(walk, "at"),
+                                     text_of(walk, "pairs"), lost),
                          lost == 0 ? Tone::plain : Tone::bad});
   } else {
     sheet.add("Walked", std::string("not yet"));
@@ -169,7 +171,7 @@ void print_differences(Output& output, const Json& differences, std::uint64_t co
         {{text_of(difference, "kind"), Tone::warning}, text_of(difference, "subject"), text_of(difference, "text")});
   }
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
-  if (count > table.rows()) output.note("the first " + std::to_string(table.rows()) + " of " + std::to_string(count));
+  if (count > table.rows()) output.note(fmt::format("the first {} of {}", table.rows(), count));
 }
 
 void print_subnet(Output& output, const Json& subnet) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 namespace railweave::cli {
 namespace {
 
@@ -24,7 +26,7 @@ std::string tables_text(const Json& one) {
   }
   if (reason != "-") text += "; " + reason;
   if (const auto lost = count_of(one, "lostPairs"); lost != 0) {
-    text += "; " + std::to_string(lost) + " pairs of end ports that cables join do not reach each other";
+    text += fmt::format("; {} pairs of end ports that cables join do not reach each other", lost);
   }
   return text;
 }

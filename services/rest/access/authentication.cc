@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/json/digest.h"
 #include "services/rest/access/on_behalf.h"
 #include "services/rest/access/token_text.h"
@@ -26,10 +28,10 @@ using Known = std::expected<std::shared_ptr<const Caller>, Problem>;
 Known within_limit(Caller caller, const std::string& key, RateLimit& limit) {
   const int wait_s = limit.take(key, RateLimit::Clock::now());
   if (wait_s <= 0) return std::make_shared<const Caller>(std::move(caller));
-  auto refusal = refuse(
-      "http.tooManyRequests",
-      "the " + std::string(railweave::to_text(caller.known_by)) + " of " + caller.name + " makes too many requests",
-      "wait as long as Retry-After says; requests_per_second in the configuration is the limit");
+  auto refusal =
+      refuse("http.tooManyRequests",
+             fmt::format("the {} of {} makes too many requests", railweave::to_text(caller.known_by), caller.name),
+             "wait as long as Retry-After says; requests_per_second in the configuration is the limit");
   refusal.error().status = 429;
   refusal.error().retry_after_s = wait_s;
   return refusal;
@@ -83,8 +85,7 @@ Known by_replica(const Headers& headers, const Peer& peer, const KnownCallers& k
   if (replica == peer.names.end()) {
     return cannot_speak(
         (peer.names.empty() ? "who sends this" : peer.names.front()) + " is no replica, and speaks for no other caller",
-        std::string("leave ") + kOnBehalf +
-            " out; of replicas, peers of [replica] in the configuration lists the names");
+        fmt::format("leave {} out; of replicas, peers of [replica] in the configuration lists the names", kOnBehalf));
   }
   if (peer.certificate_expires_us <= now_us) {
     return cannot_speak("the certificate of the replica " + *replica + " has expired", "give it a new one");
@@ -94,7 +95,7 @@ Known by_replica(const Headers& headers, const Peer& peer, const KnownCallers& k
                            : std::nullopt;
   if (!vouched) {
     return cannot_speak("the replica " + *replica + " does not say for whom it speaks",
-                        std::string("one ") + kOnBehalf + ", and no Authorization; replicas are of one release");
+                        fmt::format("one {}, and no Authorization; replicas are of one release", kOnBehalf));
   }
   if (vouched->known_by == KnownBy::socket) {
     Caller caller{vouched->name, control::Role::administrator, {}, "socket", 0, KnownBy::socket};
@@ -109,7 +110,7 @@ Known by_replica(const Headers& headers, const Peer& peer, const KnownCallers& k
 
 Known by_connection(const Peer& peer, const KnownCallers& known, std::int64_t now_us, RateLimit& limit) {
   if (peer.uid && (*peer.uid == 0 || *peer.uid == known.own_uid)) {
-    Caller caller{*peer.uid == 0 ? "root" : "uid-" + std::to_string(*peer.uid),
+    Caller caller{*peer.uid == 0 ? "root" : fmt::format("uid-{}", *peer.uid),
                   control::Role::administrator,
                   {},
                   "socket",

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "api/client/client.h"
 #include "services/json/digest.h"
 
@@ -70,7 +72,7 @@ Result<std::string> Oidc::fetch() const {
   auto answer = client.get(path == std::string::npos ? "/" : options_.keys.substr(path));
   if (!answer) return std::unexpected(answer.error());
   if (!answer->ok()) {
-    return fail(ErrorKind::unavailable, "oidc.keys", "the provider answers with " + std::to_string(answer->status),
+    return fail(ErrorKind::unavailable, "oidc.keys", fmt::format("the provider answers with {}", answer->status),
                 options_.keys);
   }
   return std::move(answer->body);
@@ -86,10 +88,10 @@ void Oidc::read_keys() {
     const bool first = keys_ == nullptr;
     keys_ = std::move(*read);
     verified_.clear();  // a key that is gone verifies nothing any more
-    if (first) options_.log("OpenID Connect: " + std::to_string(keys_->size()) + " keys read from " + options_.keys);
+    if (first) options_.log(fmt::format("OpenID Connect: {} keys read from {}", keys_->size(), options_.keys));
   } else {
-    options_.log("OpenID Connect: keys cannot be read" + std::string(keys_ ? ", those of before stay in use: " : ": ") +
-                 read.error().text());
+    options_.log(fmt::format("OpenID Connect: keys cannot be read{}{}",
+                             keys_ ? ", those of before stay in use: " : ": ", read.error().text()));
   }
 }
 
@@ -106,7 +108,7 @@ std::shared_ptr<const KeySet> Oidc::keys() const {
 std::expected<OidcUser, OidcRefusal> Oidc::verify(std::string_view token, const std::string& address,
                                                   std::int64_t now_us) {
   if (token.size() > kMaxTokenBytes) {
-    return refuse(401, "auth.invalid", "the token is longer than " + std::to_string(kMaxTokenBytes) + " bytes");
+    return refuse(401, "auth.invalid", fmt::format("the token is longer than {} bytes", kMaxTokenBytes));
   }
   const std::string digest = sha256_hex(token);
   {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/percent.h"
 
 namespace railweave::api {
@@ -21,7 +23,7 @@ bool is_user(std::string_view name) {
 
 std::string on_behalf(const Caller& caller) {
   if (caller.known_by != KnownBy::socket && caller.known_by != KnownBy::certificate) return {};
-  return std::string(railweave::to_text(caller.known_by)) + " " + percent_encode(caller.name);
+  return fmt::format("{} {}", railweave::to_text(caller.known_by), percent_encode(caller.name));
 }
 
 std::optional<Vouched> parse_on_behalf(std::string_view text) {

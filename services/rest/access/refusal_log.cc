@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "services/rest/access/caller.h"
 
 namespace railweave::api {
@@ -24,16 +26,16 @@ void RefusalLog::note(const AccessRecord& record, RateLimit::Clock::time_point n
     ++left_out_;
     return;
   }
-  std::string text = "refused with " + std::to_string(record.status) + ": " + std::string(to_string(record.method)) +
-                     " " + plain(record.path) + " from " + std::string(record.remote_address);
+  std::string text = fmt::format("refused with {}: {} {} from {}", record.status, to_string(record.method),
+                                 plain(record.path), record.remote_address);
   if (record.caller != nullptr) {
-    text += " by " + plain(record.caller->name) + ", " + std::string(to_text(record.caller->role));
+    text += fmt::format(" by {}, {}", plain(record.caller->name), to_text(record.caller->role));
     if (!record.caller->tenant.empty()) text += " of " + plain(record.caller->tenant);
     if (!record.caller->token.empty()) text += ", token " + record.caller->token;
   }
   text += ", request " + plain(record.request_id);
   if (const auto more = left_out_.exchange(0); more != 0) {
-    text += "; " + std::to_string(more) + " before it were not logged";
+    text += fmt::format("; {} before it were not logged", more);
   }
   write_(text);
 }

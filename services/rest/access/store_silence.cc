@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::api {
 
 std::string store_silence(std::chrono::milliseconds silent) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silent).count();
-  return "this replica has received nothing from the store for " + std::to_string(seconds) + " s";
+  return fmt::format("this replica has received nothing from the store for {} s", seconds);
 }
 
 std::expected<std::shared_ptr<const Caller>, Problem> confirmed(

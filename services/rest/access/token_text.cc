@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include <fmt/core.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 
@@ -40,7 +41,7 @@ Result<NewToken> new_token() {
   NewToken token;
   token.id = written_in(kIdAlphabet, all.first(kIdCharacters));
   const std::string secret = written_in(kSecretAlphabet, all.subspan(kIdCharacters));
-  token.text = std::string(kPrefix) + token.id + "_" + secret;
+  token.text = fmt::format("{}{}_{}", kPrefix, token.id, secret);
   token.sha256 = sha256_hex(secret);
   return token;
 }

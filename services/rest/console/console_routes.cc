@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "api/http/message/problem.h"
 
 namespace railweave::api {
@@ -56,7 +58,7 @@ Response page_or_file(const Console& console, std::string_view path) {
   }
   if (const ConsoleFile* file = console.files.find(path)) return file_response(*file, console.policy);
   if (path.starts_with("assets/")) {
-    return problem_response(404, "console.noSuchFile", "the console has no file '" + std::string(path) + "'",
+    return problem_response(404, "console.noSuchFile", fmt::format("the console has no file '{}'", path),
                             "reload the page: the console was built again since it was opened");
   }
   return file_response(console.files.index(), console.policy);

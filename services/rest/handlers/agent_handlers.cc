@@ -1,6 +1,8 @@
 // What agents on the nodes limit inside the classes, and what they report of it. Reports are readings of the leader's memory.
 #include <chrono>
 
+#include <fmt/core.h>
+
 #include "services/rest/handlers/agent_clock.h"
 #include "services/rest/handlers/open_book.h"
 #include "services/rest/handlers/reply.h"
@@ -40,9 +42,9 @@ Result<Response> get_budgets(const Call& call) {
   }
   const bool may_report = call.request.caller == nullptr || kOperatorsAndAgents.allows(call.request.caller->role);
   if (may_report) budgets.exchange_secret = call.plane.exchange_secret;
-  const std::string etag = run_etag((may_report ? "budgets." : "budgets.shown.") + call.request.param("id") + "." +
-                                        std::to_string(state->leader.term),
-                                    budgets.version);
+  const std::string etag = run_etag(
+      fmt::format("{}{}.{}", may_report ? "budgets." : "budgets.shown.", call.request.param("id"), state->leader.term),
+      budgets.version);
   if (auto same = not_modified(call, etag)) return std::move(*same);
   auto open = open_book(call.plane, *state);
   if (!open) return std::unexpected(open.error());

@@ -1,5 +1,7 @@
 #include "services/rest/handlers/drain_state.h"
 
+#include <fmt/core.h>
+
 #include "fabric/topology/site_link_name.h"
 #include "services/control/views/site_link_jobs.h"
 
@@ -32,13 +34,13 @@ std::string jobs_on(const ClusterState& state, const DrainTarget& target) {
     if (!job->holds_gpus()) return true;
     for (const auto gpu : job->placement.held_gpus()) {
       if (state.topology().host(gpu) != host || (only && gpu != only)) continue;
-      if (count++ < 5) jobs += (jobs.empty() ? "" : ", ") + to_string(job->id);
+      if (count++ < 5) jobs += fmt::format("{}{}", jobs.empty() ? "" : ", ", to_string(job->id));
       break;
     }
     return true;
   });
   if (count == 0) return {};
-  return "jobs run on it: " + jobs + (count > 5 ? " and " + std::to_string(count - 5) + " more" : "") +
+  return "jobs run on it: " + jobs + (count > 5 ? fmt::format(" and {} more", count - 5) : "") +
          "; railweave jobs repair JOB " + (only ? "--gpu " : "--node ") + target.id + " moves a job away";
 }
 

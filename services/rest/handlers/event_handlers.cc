@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "api/http/message/event_stream.h"
 #include "api/http/message/problem.h"
 #include "db/limits.h"
@@ -39,7 +41,7 @@ Result<EventQuery> read_event_query(const Request& request) {
   for (const auto type : request.target.query.all("type")) query.types.emplace_back(type);
   if (query.types.size() > db::kMaxReadKinds) {
     return fail(ErrorKind::invalid, "query.tooMany",
-                "at most " + std::to_string(db::kMaxReadKinds) + " types can be asked for at once");
+                fmt::format("at most {} types can be asked for at once", db::kMaxReadKinds));
   }
   if (const auto* subject = request.query("subject")) {  // "job/job-000001", or "job"
     const auto slash = subject->find('/');
@@ -67,8 +69,7 @@ Result<std::optional<Response>> gone(const Call& call, std::uint64_t after) {
   Problem problem;
   problem.status = 410;
   problem.code = "events.gone";
-  problem.detail =
-      "the events after " + std::to_string(after) + " are not kept any more: the oldest is " + std::to_string(*first);
+  problem.detail = fmt::format("the events after {} are not kept any more: the oldest is {}", after, *first);
   problem.hint = "read what there is, then go on after its seq; after=0 begins with the oldest event";
   problem.instance = call.request.target.path;
   problem.members.emplace_back("oldest", std::to_string(*first));

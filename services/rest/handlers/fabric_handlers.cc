@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/topology/site_link_name.h"
@@ -275,7 +277,7 @@ Result<Response> patch_node(const Call& call) {
 Result<Response> patch_nodes(const Call& call) {
   const auto facts = read_inventory(call.request.body);
   if (!facts) return std::unexpected(facts.error());
-  return set_nodes(call, *facts, "an inventory of " + std::to_string(facts->size()) + " nodes",
+  return set_nodes(call, *facts, fmt::format("an inventory of {} nodes", facts->size()),
                    [](const control::ClusterState& state) { return Response::json(write_fabric(state)); });
 }
 

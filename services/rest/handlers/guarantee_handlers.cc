@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "services/control/views/job_ports.h"
 #include "services/rest/handlers/agent_grades.h"
 #include "services/rest/handlers/fabric_lists.h"
@@ -123,12 +125,12 @@ Result<Response> delete_reroute(const Call& call) {
       if (!lapse->empty()) {
         std::string jobs;
         for (std::size_t i = 0; i < lapse->size() && i < 8; ++i) {
-          jobs += (i == 0 ? "" : ", ") + control::to_string((*lapse)[i]);
+          jobs += fmt::format("{}{}", i == 0 ? "" : ", ", control::to_string((*lapse)[i]));
         }
         return fail(ErrorKind::conflict, "guarantees.wouldLapse",
-                    "without costs of links the guarantee" + std::string(lapse->size() == 1 ? "" : "s") + " of " +
-                        std::to_string(lapse->size()) + (lapse->size() == 1 ? " job" : " jobs") +
-                        " would not hold: " + jobs + (lapse->size() > 8 ? ", ..." : ""),
+                    fmt::format("without costs of links the guarantee{} of {}{} would not hold: {}{}",
+                                lapse->size() == 1 ? "" : "s", lapse->size(), lapse->size() == 1 ? " job" : " jobs",
+                                jobs, lapse->size() > 8 ? ", ..." : ""),
                     {}, "set force, or repair the links first");
       }
     }
@@ -153,7 +155,8 @@ Result<Response> get_caps(const Call& call) {
   auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
   if (!(*job)->holds_gpus() || !(*job)->guarantee) {
-    return fail(ErrorKind::conflict, "guarantees.none", control::to_string((*job)->id) + " has no guarantee now", {},
+    return fail(ErrorKind::conflict, "guarantees.none",
+                fmt::format("{} has no guarantee now", control::to_string((*job)->id)), {},
                 "GET /v1/guarantees lists the jobs that have one");
   }
   return Response::json(write_job_caps(*state, **job));

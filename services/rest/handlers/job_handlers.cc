@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/guarantees/admitted_placement.h"
@@ -132,7 +134,7 @@ Result<void> post_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
                                                                       const control::Job& job, JobBeside beside) {
                    Response response = job_answer(plane, *accepted.state, job, std::move(beside),
                                                   accepted.replayed ? 200 : 201, viewer);
-                   response.headers.set("Location", "/v1/jobs/" + control::to_string(accepted.job));
+                   response.headers.set("Location", fmt::format("/v1/jobs/{}", control::to_string(accepted.job)));
                    return response;
                  });
   return {};
@@ -191,7 +193,7 @@ Result<Response> get_rank_text(const Call& call, RankFormat format, bool with_sc
   auto text = write_rank_text(format, **job, *state->placement_fabric, marks, with_script);
   if (!text) return std::unexpected(text.error());
   return with_etag(call, Response::text(std::move(*text)),
-                   etag_of(control::to_string((*job)->id) + ".ranks." + *call.request.query("format"),
+                   etag_of(fmt::format("{}.ranks.{}", control::to_string((*job)->id), *call.request.query("format")),
                            ranks_version(*state, **job, marks)));
 }
 
@@ -216,10 +218,9 @@ Result<Response> get_ranks(const Call& call) {
   const std::uint64_t limit = page->limit;
   const std::uint64_t from = cursor->value_or(0);
   const RankMarks marks = rank_marks(call.plane, state, **job);
-  return with_etag(
-      call, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
-      etag_of(control::to_string((*job)->id) + ".ranks." + std::to_string(from) + "." + std::to_string(limit),
-              ranks_version(*state, **job, marks)));
+  return with_etag(call, Response::json(write_ranks(**job, *state->placement_fabric, from, limit, state->seq, marks)),
+                   etag_of(fmt::format("{}.ranks.{}.{}", control::to_string((*job)->id), from, limit),
+                           ranks_version(*state, **job, marks)));
 }
 
 Result<void> end_job(const std::shared_ptr<JobAnswers>& answers, const Call& call, const Responder& respond,

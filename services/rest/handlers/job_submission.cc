@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "api/http/message/etag.h"
 #include "services/rest/handlers/expected_start.h"
 #include "services/rest/handlers/job_lookup.h"
@@ -19,7 +21,7 @@ Response job_answer(const ControlPlane& plane, const control::ClusterState& stat
   const auto queue = plane.loop.queue();
   if (job.state == control::JobState::queued) beside.waits = wait_reason(*queue, job.id);
   const std::string digest = beside_digest(beside);
-  const std::string id = control::to_string(job.id) + "." + std::to_string(job.version);
+  const std::string id = fmt::format("{}.{}", control::to_string(job.id), job.version);
   return Response::json(write_job(job, state.placement_fabric->as_cabled(), viewer.reader(state), beside), status)
       .with("ETag", strong_etag(digest.empty() ? id : id + "-" + digest));
 }

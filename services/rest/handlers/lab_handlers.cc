@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/formats/read_fabric.h"
@@ -48,7 +50,7 @@ Result<fabric::Topology> generated_fabric(const LabRequest::Generated& wanted) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool all = read.ptr == text.data() + text.size();
     if (all && (read.ec != std::errc() || number > kMaxLabNumber)) {
-      return lab_too_large("'" + name + "' is above " + std::to_string(kMaxLabNumber));
+      return lab_too_large(fmt::format("'{}' is above {}", name, kMaxLabNumber));
     }
   }
   auto topology =
@@ -83,9 +85,8 @@ Result<ClusterState> lab_state(const Call& call, const LabRequest& request) {
   auto topology = request.generated ? generated_fabric(*request.generated) : uploaded_fabric(*request.file);
   if (!topology) return std::unexpected(topology.error());
   if (topology->gpus().size() > kMaxLabGpus || topology->links().size() > kMaxLabLinks) {
-    return lab_too_large("the fabric has " + std::to_string(topology->gpus().size()) + " GPUs and " +
-                         std::to_string(topology->links().size()) + " links; planned with are at most " +
-                         std::to_string(kMaxLabGpus) + " and " + std::to_string(kMaxLabLinks));
+    return lab_too_large(fmt::format("the fabric has {} GPUs and {} links; planned with are at most {} and {}",
+                                     topology->gpus().size(), topology->links().size(), kMaxLabGpus, kMaxLabLinks));
   }
   ClusterState state;
   control::TopologyAccepted accepted;

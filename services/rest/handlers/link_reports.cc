@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/topology/site_link_name.h"
 #include "services/control/state/link_state.h"
@@ -47,10 +49,11 @@ Result<LinkReportRequest> read_link_report(std::string_view body, std::uint32_t 
   }
   if (!links_up) return request;
   if (request.state != LinkState::degraded || *links_up < 1 || *links_up >= parallel) {
-    return fail(ErrorKind::invalid, "body.invalidField",
-                "linksUp says how many parallel links of a degraded one are up: at least 1 and fewer than its " +
-                    std::to_string(parallel),
-                "/linksUp");
+    return fail(
+        ErrorKind::invalid, "body.invalidField",
+        fmt::format("linksUp says how many parallel links of a degraded one are up: at least 1 and fewer than its {}",
+                    parallel),
+        "/linksUp");
   }
   request.links_up = *links_up;
   return request;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "fabric/base/check.h"
 
 namespace railweave::api {
@@ -24,7 +26,7 @@ Result<bool> read_flag(const Call& call, std::string_view name) {
   const auto* text = call.request.query(name);
   if (text == nullptr || *text == "false") return false;
   if (*text == "true") return true;
-  return fail(ErrorKind::invalid, "query.invalidFlag", std::string(name) + " is true or false, not '" + *text + "'");
+  return fail(ErrorKind::invalid, "query.invalidFlag", fmt::format("{} is true or false, not '{}'", name, *text));
 }
 
 Result<std::uint64_t> parse_number(std::string_view name, std::string_view text, std::uint64_t max) {
@@ -32,8 +34,7 @@ Result<std::uint64_t> parse_number(std::string_view name, std::string_view text,
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number > max) {
     return fail(ErrorKind::invalid, "query.invalidNumber",
-                std::string(name) + " must be a whole number up to " + std::to_string(max) + ", not '" +
-                    std::string(text) + "'");
+                fmt::format("{} must be a whole number up to {}, not '{}'", name, max, text));
   }
   return number;
 }
@@ -68,9 +69,7 @@ std::unexpected<Error> invalid_cursor(const std::string& cursor) {
   return fail(ErrorKind::invalid, "query.invalidCursor", "'" + cursor + "' is no cursor of this list");
 }
 
-std::string make_cursor(std::uint64_t version, std::uint64_t next) {
-  return "v" + std::to_string(version) + "." + std::to_string(next);
-}
+std::string make_cursor(std::uint64_t version, std::uint64_t next) { return fmt::format("v{}.{}", version, next); }
 
 Result<std::uint64_t> read_cursor(const std::string& cursor, std::uint64_t version) {
   if (cursor.empty()) return 0;

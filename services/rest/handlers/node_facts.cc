@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/topology/host_match.h"
@@ -108,7 +110,7 @@ Result<std::vector<NodeFacts>> read_inventory(std::string_view body) {
   if (const Json* list = reader.take("nodes")) {
     if (!list->is_array() || list->size() > kMaxInventory) reader.set_error("nodes", "is no list of nodes");
     for (std::size_t i = 0; list->is_array() && i < std::min(list->size(), kMaxInventory); ++i) {
-      ObjectReader fields((*list)[i], reader.pointer("nodes") + "/" + std::to_string(i));
+      ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("nodes"), i));
       NodeFacts facts;
       fields.require("id");
       fields.read("id", facts.node);

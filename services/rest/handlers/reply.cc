@@ -5,6 +5,8 @@
 #include <random>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
 #include "services/rest/json/guarantee.h"
@@ -24,8 +26,7 @@ Error too_busy() {
 Problem to_problem(const MessageReader& reader, const control::Rejection& rejection) {
   Problem problem = to_problem(told(rejection.error, reader));
   if (rejection.placement != nullptr) {
-    problem.members.emplace_back("outcome",
-                                 "\"" + std::string(railweave::to_text(rejection.placement->outcome)) + "\"");
+    problem.members.emplace_back("outcome", fmt::format("\"{}\"", railweave::to_text(rejection.placement->outcome)));
     problem.members.emplace_back("explanation", write_explanation(rejection.placement->explanation));
   }
   if (!rejection.links.empty()) problem.members.emplace_back("links", write_blocked_links(rejection.links));
@@ -58,7 +59,7 @@ control::RequestOrigin origin_of(const Request& request) {
 }
 
 std::string etag_of(const std::string& id, std::uint64_t version) {
-  return strong_etag(id + "." + std::to_string(version));
+  return strong_etag(fmt::format("{}.{}", id, version));
 }
 
 std::string run_etag(const std::string& id, std::uint64_t version) {

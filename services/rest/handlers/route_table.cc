@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
 #include "fabric/base/check.h"
@@ -105,8 +107,8 @@ Responder dated(const Responder& respond, const ControlPlane& plane) {
   const auto staleness = plane.replica->staleness();
   return {request, [outer, seq = plane.loop.state()->seq, staleness](Response response) {
             response.headers.set(kSeq, std::to_string(seq));
-            response.headers.set(kStaleness, std::to_string(staleness.count() / 1000) + "." +
-                                                 std::to_string(1000 + staleness.count() % 1000).substr(1));
+            response.headers.set(kStaleness, fmt::format("{}.{}", staleness.count() / 1000,
+                                                         std::to_string(1000 + staleness.count() % 1000).substr(1)));
             (*outer)(std::move(response));
           }};
 }
@@ -130,7 +132,7 @@ void run(const Answer& handler, const Call& call, const Responder& respond) {
 Error not_yet(std::uint64_t seq) {
   return {ErrorKind::precondition,
           "service.behind",
-          "event " + std::to_string(seq) + " has not happened yet",
+          fmt::format("event {} has not happened yet", seq),
           {},
           "minSeq is what a change was answered with in Railweave-Seq"};
 }
@@ -213,7 +215,7 @@ Result<std::optional<std::uint64_t>> if_version(const Call& call, const control:
     const bool exists = !present.etag.empty();
     if (exists && !matched_if_none_match(call.request.headers, present.etag).empty()) {
       return fail(ErrorKind::precondition, "precondition.exists",
-                  present.resource + " exists, at version " + std::to_string(present.version), {},
+                  fmt::format("{} exists, at version {}", present.resource, present.version), {},
                   "leave If-None-Match out to change it");
     }
     // Between here and the decision another request may create it: the change is held to there being none.
@@ -230,7 +232,7 @@ Result<std::optional<std::uint64_t>> if_version(const Call& call, const control:
   }
   return fail(ErrorKind::precondition, "precondition.versionDiffers",
               present.etag.empty() ? present.resource + " does not exist"
-                                   : present.resource + " is at version " + std::to_string(present.version) + " now",
+                                   : fmt::format("{} is at version {} now", present.resource, present.version),
               {}, "read it again, then repeat the change");
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/opensm/fdbs_text.h"
 #include "services/json/digest.h"
 #include "services/rest/handlers/changed_view.h"
@@ -56,7 +58,7 @@ std::vector<NamedTrace> trace_all(const control::FabricRoutes& routes, const std
 Result<Response> get_path(const Call& call) {
   for (const char* name : {"from", "to"}) {
     if (call.request.query(name) != nullptr) continue;
-    return fail(ErrorKind::invalid, "query.missingParameter", std::string("'") + name + "' is missing", {},
+    return fail(ErrorKind::invalid, "query.missingParameter", fmt::format("'{}' is missing", name), {},
                 "?from=A&to=B: nodes, <node>/<device>, <guid>/<port> or lid:N");
   }
   const auto state = call.plane.loop.state();
@@ -114,7 +116,7 @@ std::string routes_etag(const control::ClusterState& state, const std::string& w
   std::uint64_t version = std::max(state.view_version, state.accepted.version);
   for (const auto& [subnet, in_force] : *state.subnet_tables) version = std::max(version, in_force.version);
   std::string seen;
-  for (const auto& one : tables) seen += one.subnet + std::to_string(one.seen_us);
+  for (const auto& one : tables) seen += fmt::format("{}{}", one.subnet, one.seen_us);
   return run_etag(seen.empty() ? what : what + "." + sha256_hex(seen).substr(0, 12), version);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/gpu/gpu_affinity.h"
 #include "fabric/formats/gpu/nccl_topology.h"
@@ -53,8 +55,8 @@ Result<void> add_machines(const ImportedFile& file, Format format, const std::st
       fabric::apply_affinity(*affinity, [&](std::string_view name) { return matches_pattern(pattern, name); }, builder);
   if (applied > 0) return {};
   return fail(ErrorKind::invalid, "gpus.noHost",
-              "no host called like " + std::string(pattern) + " has " + std::to_string(affinity->nics_of_gpu.size()) +
-                  " GPUs and one of the adapters of this machine",
+              fmt::format("no host called like {} has {} GPUs and one of the adapters of this machine", pattern,
+                          affinity->nics_of_gpu.size()),
               file.source, "name the hosts with --hosts, or give GPUs with --gpus-per-node");
 }
 
@@ -86,10 +88,10 @@ Result<std::vector<ImportedFile>> read_file_bundle(std::string_view body) {
   std::vector<ImportedFile> files;
   if (const Json* list = reader.take("files")) {
     if (!list->is_array() || list->empty() || list->size() > kMaxFiles) {
-      reader.set_error("files", "is no list of 1 to " + std::to_string(kMaxFiles) + " files");
+      reader.set_error("files", fmt::format("is no list of 1 to {} files", kMaxFiles));
     } else {
       for (std::size_t i = 0; i < list->size(); ++i) {
-        ObjectReader fields((*list)[i], reader.pointer("files") + "/" + std::to_string(i));
+        ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("files"), i));
         ImportedFile file;
         std::string format = "auto";
         fields.require("name");
@@ -160,8 +162,8 @@ Result<ImportedTopology> import_discovered(const DiscoveredSubnet& discovered, c
       names += (i == 0 ? "" : ", ") + replaced.hosts_lost[i];
     }
     return fail(ErrorKind::conflict, "topology.losesGpus",
-                std::to_string(replaced.hosts_lost.size()) + " node(s) with " + std::to_string(replaced.gpus_lost) +
-                    " GPUs were not found: " + names + (replaced.hosts_lost.size() > 5 ? "..." : ""),
+                fmt::format("{} node(s) with {} GPUs were not found: {}{}", replaced.hosts_lost.size(),
+                            replaced.gpus_lost, names, replaced.hosts_lost.size() > 5 ? "..." : ""),
                 {}, "cable them, or set gpusPerNode for the nodes that were found: the others are then removed");
   }
   if (wants_gpus(replaced.builder)) {

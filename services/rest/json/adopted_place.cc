@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "scheduler/job/job_spec.h"
 
 namespace railweave::api {
@@ -19,8 +21,7 @@ std::optional<std::vector<std::uint32_t>> read_local_gpus(ObjectReader& reader) 
   if (list == nullptr) return std::nullopt;
   std::vector<std::uint32_t> gpus;
   if (!list->is_array() || list->empty() || list->size() > JobSpec::kMaxGpusPerNode) {
-    reader.set_error("gpus",
-                     "a list of 1 to " + std::to_string(JobSpec::kMaxGpusPerNode) + " indices of GPUs is wanted");
+    reader.set_error("gpus", fmt::format("a list of 1 to {} indices of GPUs is wanted", JobSpec::kMaxGpusPerNode));
     return gpus;
   }
   for (const auto& gpu : *list) {
@@ -38,7 +39,7 @@ void read_runs(ObjectReader& reader, const Json& list, AdoptedPlace& place) {
     return reader.set_error("ranks", "a list of {node, gpus} in the order of ranks is wanted");
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader run(list[i], reader.pointer("ranks") + "/" + std::to_string(i));
+    ObjectReader run(list[i], fmt::format("{}/{}", reader.pointer("ranks"), i));
     AdoptedPlace::Run one;
     run.require("node");
     run.read("node", one.node);

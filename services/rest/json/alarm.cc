@@ -1,5 +1,7 @@
 #include "services/rest/json/alarm.h"
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/base/text/utf8.h"
 #include "services/json/message_value.h"
@@ -27,8 +29,7 @@ namespace {
 void read_note_field(ObjectReader& reader, std::string& note) {
   reader.read("note", note);
   if (note.size() > control::Alarm::kMaxNote || !is_printable_utf8(note)) {
-    reader.set_error("note",
-                     "must be printable UTF-8 of at most " + std::to_string(control::Alarm::kMaxNote) + " bytes");
+    reader.set_error("note", fmt::format("must be printable UTF-8 of at most {} bytes", control::Alarm::kMaxNote));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "fabric/base/error.h"
 #include "services/control/decide/drain_preview.h"
 
@@ -23,7 +25,7 @@ struct DrainRequest {
   std::optional<std::uint32_t> gpu;  // of the node: this GPU alone
 
   [[nodiscard]] std::string target_text(const std::string& id) const {
-    return gpu ? id + ":" + std::to_string(*gpu) : id;
+    return gpu ? fmt::format("{}:{}", id, *gpu) : id;
   }
 };
 // The bodies of drain and undrain ("force" only with `forcible`, "gpu" only `of_node`); an empty body is {}.

@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/rest/json/guarantee.h"
 #include "services/rest/json/guarantee_value.h"
 #include "services/rest/json/tables_value.h"
@@ -27,7 +29,7 @@ LaneGrade lane_grade(const Job& job, const GuaranteeBook& book, const std::vecto
                      bool is_missing, bool on_ethernet) {
   const JobGuarantee& guarantee = *job.guarantee;
   if (!guarantee.lane) return {false, "It crosses no link, so that it has no lane of its own."};
-  const std::string lane = "Lane " + std::to_string(*guarantee.lane) + " of its own";
+  const std::string lane = fmt::format("Lane {} of its own", *guarantee.lane);
   const auto held = book.ledger().reservations_of(control::to_string(job.id));
   if (held.empty()) return {false, lane + " is not its own while the guarantee is at risk."};
   if (on_ethernet) {
@@ -73,28 +75,27 @@ std::string class_statement(const Job& job, const control::ClassGrade& grade,
   std::string names;
   for (const auto& node : grade.lacks) names += (names.empty() ? "" : ", ") + node;
   if (grade.lacking > grade.lacks.size()) names += ", ...";
-  const std::string others = std::to_string(grade.neighbours) + " other " + (grade.neighbours == 1 ? "job" : "jobs");
+  const std::string others = fmt::format("{} other {}", grade.neighbours, grade.neighbours == 1 ? "job" : "jobs");
   const bool filtered =
       !is_missing && std::ranges::all_of(written, [](const auto& status) { return status->qos->is_filtered; });
   if (grade.in_force) {
-    return "Agents on its " + std::to_string(grade.hosts) +
-           " hosts report that they limit what it sends and receives in its class to its guarantee" +
-           (grade.neighbours == 0 ? "" : ", as do those of " + others + " of its class on its links") +
-           "; the rest is best effort. It rests on their word" +
-           (filtered ? "; switches drop the class from hosts without a job in it."
-                     : ", and on that of the agents of all other hosts, which keep them out of the class.");
+    return fmt::format(
+        "Agents on its {} hosts report that they limit what it sends and receives in its class to its guarantee{}; the "
+        "rest is best effort. It rests on their word{}",
+        grade.hosts, grade.neighbours == 0 ? "" : ", as do those of " + others + " of its class on its links",
+        filtered ? "; switches drop the class from hosts without a job in it."
+                 : ", and on that of the agents of all other hosts, which keep them out of the class.");
   }
   if (grade.strangers == grade.lacking) {
-    return "Isolation inside the class is planned only: switches do not drop the class from hosts without a job in it, "
-           "and " +
-           std::to_string(grade.lacking) + (grade.lacking == 1 ? " such host has" : " such hosts have") +
-           " no agent that reports to keep out of it: " + names + ".";
+    return fmt::format(
+        "Isolation inside the class is planned only: switches do not drop the class from hosts without a job in it, "
+        "and {}{} no agent that reports to keep out of it: {}.",
+        grade.lacking, grade.lacking == 1 ? " such host has" : " such hosts have", names);
   }
-  return "Isolation inside the class is planned only: " + std::to_string(grade.lacking) +
-         (grade.lacking == 1 ? " host has" : " hosts have") +
-         " no agent that reports the present budgets as applied: " + names +
-         (grade.neighbour.empty() ? "" : " (of " + grade.neighbour + ", which shares links with it in its class)") +
-         ".";
+  return fmt::format(
+      "Isolation inside the class is planned only: {}{} no agent that reports the present budgets as applied: {}{}.",
+      grade.lacking, grade.lacking == 1 ? " host has" : " hosts have", names,
+      grade.neighbour.empty() ? "" : " (of " + grade.neighbour + ", which shares links with it in its class)");
 }
 
 LaneGrade isolation_grade(const Job& job, const GuaranteeBook& book,
@@ -116,7 +117,7 @@ LaneGrade isolation_grade(const Job& job, const GuaranteeBook& book,
 std::string earlier_levels_text(const Job& job) {
   std::string levels;
   for (unsigned level = 0; job.earlier_levels >> level != 0; ++level) {
-    if ((job.earlier_levels >> level & 1) != 0) levels += (levels.empty() ? "" : ", ") + std::to_string(level);
+    if ((job.earlier_levels >> level & 1) != 0) levels += fmt::format("{}{}", levels.empty() ? "" : ", ", level);
   }
   return (levels.find(',') == std::string::npos ? "service level " : "service levels ") + levels;
 }
@@ -129,7 +130,7 @@ std::string not_written(const ClusterState& state, const control::SubnetStatus& 
   const bool is_opensm = mode == control::SubnetMode::opensm;
   if (is_opensm && status.mode == mode && status.qos && status.qos->by_opensm) return {};
   std::string why =
-      "subnet " + status.subnet + " is in " + std::string(to_string(mode)) + " mode: what its ports do is not known";
+      fmt::format("subnet {} is in {} mode: what its ports do is not known", status.subnet, to_string(mode));
   if (is_opensm && status.qos && !status.qos->not_by_opensm.empty()) why += "; " + status.qos->not_by_opensm;
   return why;
 }
@@ -158,11 +159,11 @@ std::string subnet_not_in_force(const ClusterState& state, const std::string& su
   if (std::string why = not_written(state, *status); !why.empty()) return why;
   if (!status->qos || status->qos->classes == 0) return "no classes are programmed on subnet " + subnet;
   if (status->qos->ports_changed != 0) {
-    return "another program has changed the tables of " + std::to_string(status->qos->ports_changed) +
-           " ports of subnet " + subnet;
+    return fmt::format("another program has changed the tables of {} ports of subnet {}", status->qos->ports_changed,
+                       subnet);
   }
   if (status->qos->ports_pending != 0 || !status->qos->problem.empty()) {
-    return std::to_string(status->qos->ports_pending) + " ports of subnet " + subnet + " do not have the classes yet";
+    return fmt::format("{} ports of subnet {} do not have the classes yet", status->qos->ports_pending, subnet);
   }
   return routes_not_known(subnet, tables);
 }
@@ -188,8 +189,8 @@ Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Jo
   const LaneGrade grade = isolation_grade(job, book, written, !missing.empty(), on_ethernet, in_class);
   std::string statement = missing;
   if (missing.empty()) {
-    statement = "Class " + job.guarantee->qos_class + " has its share on " + std::to_string(programmed) +
-                " ports, written and read back.";
+    statement =
+        fmt::format("Class {} has its share on {} ports, written and read back.", job.guarantee->qos_class, programmed);
     if (!grade.in_force) {
       statement +=
           " No limit at the job's own ports is reported as set: inside the class it holds while every tenant keeps to "

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/qos/qos_class.h"
 #include "services/control/views/job_ports.h"
 #include "services/json/digest.h"
@@ -130,7 +132,7 @@ Result<control::BudgetReport> read_budget_report(std::string_view body) {
     reader.set_error("ports", "is no list of at most 4096 ports");
   }
   for (std::size_t i = 0; ports != nullptr && !reader.failed() && i < ports->size(); ++i) {
-    ObjectReader fields((*ports)[i], reader.pointer("ports") + "/" + std::to_string(i));
+    ObjectReader fields((*ports)[i], fmt::format("{}/{}", reader.pointer("ports"), i));
     control::BudgetReading one;
     std::uint64_t send = 0, receive = 0;
     for (const char* field : {"job", "port", "sendMbps", "receiveMbps"}) fields.require(field);
@@ -145,7 +147,7 @@ Result<control::BudgetReport> read_budget_report(std::string_view body) {
       fields.set_error("flows", "is no list of at most 4096 flows");
     }
     for (std::size_t k = 0; flows != nullptr && !fields.failed() && k < flows->size(); ++k) {
-      ObjectReader flow((*flows)[k], fields.pointer("flows") + "/" + std::to_string(k));
+      ObjectReader flow((*flows)[k], fmt::format("{}/{}", fields.pointer("flows"), k));
       std::string peer;
       std::uint64_t mbps = 0;
       for (const char* field : {"port", "sendMbps"}) flow.require(field);

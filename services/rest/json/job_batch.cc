@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/codec/job_json.h"
 #include "services/json/digest.h"
 
@@ -40,10 +42,10 @@ void read_rules(ObjectReader& gang, std::string_view field, std::vector<control:
   if (list == nullptr || list->is_null()) return;
   constexpr std::size_t kMost = control::GangRule::kMaxRules;
   if (!list->is_array() || list->size() > kMost) {
-    return gang.set_error(field, "a list of at most " + std::to_string(kMost) + " {roles, level} is wanted");
+    return gang.set_error(field, fmt::format("a list of at most {} {{roles, level}} is wanted", kMost));
   }
   for (std::size_t i = 0; i < list->size(); ++i) {
-    ObjectReader reader((*list)[i], gang.pointer(field) + "/" + std::to_string(i));
+    ObjectReader reader((*list)[i], fmt::format("{}/{}", gang.pointer(field), i));
     control::GangRule rule{.roles = {}, .level = {}, .together = field == "together"};
     std::string level;
     reader.require("roles");
@@ -88,8 +90,7 @@ Result<void> check_idempotency_key(std::string_view key) {
   const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
   if (key.size() <= kMaxKeyBytes && std::ranges::all_of(key, printable)) return {};
   return fail(ErrorKind::invalid, "idempotency.badKey",
-              "the Idempotency-Key must be at most " + std::to_string(kMaxKeyBytes) + " printable ASCII characters", {},
-              {});
+              fmt::format("the Idempotency-Key must be at most {} printable ASCII characters", kMaxKeyBytes), {}, {});
 }
 
 Result<BatchBody> read_batch(std::string_view body, bool needs_keys) {
@@ -117,13 +118,13 @@ Result<BatchBody> read_batch(std::string_view body, bool needs_keys) {
 Result<std::vector<BatchItem>> read_batch_items(const Json& list, const std::string& pointer, std::size_t max_items,
                                                 bool needs_keys) {
   if (!list.is_array() || list.empty() || list.size() > max_items) {
-    return fail(ErrorKind::invalid, "body.invalidField",
-                "a list of 1 to " + std::to_string(max_items) + " jobs is wanted", pointer);
+    return fail(ErrorKind::invalid, "body.invalidField", fmt::format("a list of 1 to {} jobs is wanted", max_items),
+                pointer);
   }
   std::vector<BatchItem> items;
   items.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
-    BatchItem item{{}, {}, pointer + "/" + std::to_string(i), JobRequest()};
+    BatchItem item{{}, {}, fmt::format("{}/{}", pointer, i), JobRequest()};
     item.request = read_item(list[i], needs_keys, item);
     items.push_back(std::move(item));
   }

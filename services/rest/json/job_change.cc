@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/base/text/utf8.h"
 #include "services/json/strict_json.h"
@@ -81,7 +83,7 @@ Result<ChangeJob> read_job_change(control::JobId job, std::string_view body) {
   reader.read("reason", change.reason);
   if (change.reason.size() > control::JobHold::kMaxReason || !is_printable_utf8(change.reason)) {
     reader.set_error("reason",
-                     "must be printable UTF-8 of at most " + std::to_string(control::JobHold::kMaxReason) + " bytes");
+                     fmt::format("must be printable UTF-8 of at most {} bytes", control::JobHold::kMaxReason));
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return change;

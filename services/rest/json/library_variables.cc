@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <span>
 
+#include <fmt/core.h>
+
 namespace railweave::api {
 namespace {
 
@@ -83,7 +85,7 @@ std::string levels_text(const RankMarks& marks) {
   const unsigned first = marks.of_class ? marks.of_class->service_level : 0;
   std::string text;
   for (unsigned level = 0; level < 16; ++level) {
-    if ((marks.path_levels >> level & 1U) != 0) text += (text.empty() ? "" : ",") + std::to_string(first + level);
+    if ((marks.path_levels >> level & 1U) != 0) text += fmt::format("{}{}", text.empty() ? "" : ",", first + level);
   }
   return text;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "fabric/topology/site_link_name.h"
 #include "services/control/state/link_state.h"
@@ -23,9 +25,9 @@ std::string port_name(const Topology& topology, PortId port) {
   if (const SwitchId sw = topology.switch_of(port)) {
     device = topology.name(sw);
   } else if (const HcaId hca = topology.hca_of(port); hca && topology.host(hca)) {
-    device = std::string(topology.name(topology.host(hca))) + "/" + std::string(topology.device(hca));
+    device = fmt::format("{}/{}", topology.name(topology.host(hca)), topology.device(hca));
   }
-  std::string name = device + "/" + std::to_string(topology.number(port));
+  std::string name = fmt::format("{}/{}", device, topology.number(port));
   return !device.empty() && topology.find_port(name) == port ? name : topology.port_text(port);
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/json/strict_json.h"
 #include "services/rest/json/job_value.h"
 #include "services/rest/json/launch.h"
@@ -55,7 +57,7 @@ Result<MoveTarget> read_move_target(std::string_view body) {
     target.error().location = "/for";
     return target;
   }
-  if (steps > kMaxMoveSteps) reader.set_error("steps", "is above " + std::to_string(kMaxMoveSteps));
+  if (steps > kMaxMoveSteps) reader.set_error("steps", fmt::format("is above {}", kMaxMoveSteps));
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   target->most_steps = steps;
   return target;

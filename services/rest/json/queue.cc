@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_spec_json.h"
@@ -43,7 +45,7 @@ std::int64_t read_time(ObjectReader& reader, const char* field) {
 
 void read_reason(ObjectReader& reader, std::string& reason) {
   reader.read("reason", reason);
-  if (reason.size() > kMaxReason) reader.set_error("reason", "is longer than " + std::to_string(kMaxReason) + " bytes");
+  if (reason.size() > kMaxReason) reader.set_error("reason", fmt::format("is longer than {} bytes", kMaxReason));
 }
 
 }  // namespace
@@ -205,10 +207,10 @@ Result<control::RepairJob> read_repair(control::JobId id, std::string_view body)
   read_reason(reader, repair.reason);
   if (const Json* gpus = reader.take("gpus")) {
     if (!gpus->is_array() || gpus->size() > kMaxNodes) {
-      reader.set_error("gpus", "is no list of up to " + std::to_string(kMaxNodes) + " GPUs");
+      reader.set_error("gpus", fmt::format("is no list of up to {} GPUs", kMaxNodes));
     } else {
       for (std::size_t i = 0; i < gpus->size(); ++i) {
-        ObjectReader fields((*gpus)[i], reader.pointer("gpus") + "/" + std::to_string(i));
+        ObjectReader fields((*gpus)[i], fmt::format("{}/{}", reader.pointer("gpus"), i));
         std::string node;
         std::uint32_t gpu = 0;
         fields.require("node");

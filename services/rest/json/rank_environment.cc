@@ -1,5 +1,7 @@
 #include "services/rest/json/rank_environment.h"
 
+#include <fmt/core.h>
+
 #include "services/rest/json/library_variables.h"
 
 namespace railweave::api {
@@ -42,8 +44,7 @@ std::string rank_environment_lines(const RankMap& map, const std::vector<RankNod
   std::string text;
   for (std::uint64_t r = 0; r < map.size(); ++r) {
     const RankNode& node = nodes[node_of[r]];
-    text += std::to_string(r) + " " + std::string(node.name) + " " + std::to_string(map[r].local_gpu) +
-            host_variables(node, marks) + common + "\n";
+    text += fmt::format("{} {} {}{}{}\n", r, node.name, map[r].local_gpu, host_variables(node, marks), common);
   }
   return text;
 }
@@ -56,13 +57,17 @@ std::string rank_script(const std::vector<RankNode>& nodes, const control::Job& 
       "case \"$rank\" in\n";
   for (const RankNode& node : nodes) {
     std::string ranks;
-    for (const std::uint64_t rank : node.ranks) ranks += (ranks.empty() ? "" : "|") + std::to_string(rank);
-    text += ranks + ") export RAILWEAVE_NODE=" + std::string(node.name) + " CUDA_VISIBLE_DEVICES=" + node.gpus +
-            host_variables(node, marks) + " ;;\n";
+    for (const std::uint64_t rank : node.ranks) ranks += fmt::format("{}{}", ranks.empty() ? "" : "|", rank);
+    text += fmt::format("{}) export RAILWEAVE_NODE={} CUDA_VISIBLE_DEVICES={}{} ;;\n", ranks, node.name, node.gpus,
+                        host_variables(node, marks));
   }
-  text += "*)\n  echo \"no rank of " + control::to_string(job.id) +
-          ": '$rank'; run this under mpirun, srun or torchrun, as: srun sh FILE PROGRAM ARGUMENTS\" >&2\n  exit 1 ;;\n"
-          "esac\n";
+  text += fmt::format(
+      "*)\n"
+      "  echo \"no rank of {}: '$rank'; run this under mpirun, srun or torchrun, as: srun sh FILE PROGRAM ARGUMENTS\" "
+      ">&2\n"
+      "  exit 1 ;;\n"
+      "esac\n",
+      control::to_string(job.id));
   // GPUs are numbered as the driver does, by their PCI addresses.
   text += "export CUDA_DEVICE_ORDER=PCI_BUS_ID" + common_variables(job, marks) + "\n" + "exec \"$@\"\n";
   return text;

@@ -4,6 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include <fmt/core.h>
+
 namespace railweave::api {
 namespace {
 
@@ -45,8 +47,8 @@ void name_adapters(RankNode& node, const RankMap& map, const PlacementFabric& fa
       std::ranges::any_of(nics, [&](const GpuNic& nic) { return !is_rdma_device_name(topology.device(nic.hca)); });
   if (node.adapters_unnamed) return;
   for (const GpuNic& nic : nics) {
-    node.adapters += (node.adapters.empty() ? "" : ",") + std::string(topology.device(nic.hca)) + ":" +
-                     std::to_string(topology.number(nic.port));
+    node.adapters +=
+        fmt::format("{}{}:{}", node.adapters.empty() ? "" : ",", topology.device(nic.hca), topology.number(nic.port));
   }
 }
 
@@ -67,7 +69,7 @@ std::vector<RankNode> rank_nodes(const RankMap& map, const PlacementFabric& fabr
     }
     RankNode& node = nodes[known];
     node.gpus_by_local_rank = node.gpus_by_local_rank && rank.local_gpu == node.ranks.size();
-    node.gpus += (node.gpus.empty() ? "" : ",") + std::to_string(rank.local_gpu);
+    node.gpus += fmt::format("{}{}", node.gpus.empty() ? "" : ",", rank.local_gpu);
     node.ranks.push_back(r);
   }
   for (RankNode& node : nodes) name_adapters(node, map, fabric);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "scheduler/placement/rank_map.h"
 #include "services/rest/json/library_variables.h"
 #include "services/rest/json/rank_environment.h"
@@ -35,8 +37,8 @@ void add_remark(std::string& text, const std::vector<RankNode>& nodes, bool Rank
     examples += (examples.empty() ? "" : ", ") + std::string(node.name);
   }
   if (count == 0) return;
-  text += "# " + std::to_string(count) + (count == 1 ? " node (" : " nodes (") + examples +
-          (count > kExamples ? ", ...): " : "): ") + std::string(remark) + "\n";
+  text += fmt::format("# {}{}{}{}{}\n", count, count == 1 ? " node (" : " nodes (", examples,
+                      count > kExamples ? ", ...): " : "): ", remark);
 }
 
 std::string names_text(const std::vector<std::string_view>& names) {
@@ -78,7 +80,7 @@ std::string remarks(RankFormat format, const std::vector<RankNode>& nodes, const
 std::string hostfile(const std::vector<RankNode>& nodes) {
   std::string text;
   for (const RankNode& node : nodes) {
-    text += std::string(node.name) + " slots=" + std::to_string(node.ranks.size()) + "\n";
+    text += fmt::format("{} slots={}\n", node.name, node.ranks.size());
   }
   return text;
 }
@@ -93,7 +95,7 @@ std::string slurm(const RankMap& map, const fabric::Topology& topology) {
 std::string rankfile(const RankMap& map, const fabric::Topology& topology) {
   std::string text;
   for (std::uint64_t r = 0; r < map.size(); ++r) {
-    text += "rank " + std::to_string(r) + "=" + std::string(topology.name(map[r].host)) + " slot=S*\n";
+    text += fmt::format("rank {}={} slot=S*\n", r, topology.name(map[r].host));
   }
   return text;
 }
@@ -102,11 +104,10 @@ std::string rankfile(const RankMap& map, const fabric::Topology& topology) {
 std::string torchrun(const std::vector<RankNode>& nodes, const std::string& id) {
   std::string text;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    text += std::string(nodes[n].name) + ": CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + nodes[n].gpus +
-            " torchrun --nnodes=" + std::to_string(nodes.size()) +
-            " --nproc_per_node=" + std::to_string(nodes[n].ranks.size()) + " --node_rank=" + std::to_string(n) +
-            " --rdzv_backend=static --rdzv_id=" + id + " --rdzv_endpoint=" + std::string(nodes.front().name) + ":" +
-            std::to_string(kRendezvousPort) + "\n";
+    text += fmt::format(
+        "{}: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={} torchrun --nnodes={} --nproc_per_node={} "
+        "--node_rank={} --rdzv_backend=static --rdzv_id={} --rdzv_endpoint={}:{}\n",
+        nodes[n].name, nodes[n].gpus, nodes.size(), nodes[n].ranks.size(), n, id, nodes.front().name, kRendezvousPort);
   }
   return text;
 }
@@ -147,8 +148,9 @@ Result<std::string> write_rank_text(RankFormat format, const control::Job& job, 
   const RankMap map(fabric, job.spec.parallelism, job.placement.gpu_of_rank);
   const auto& topology = fabric.topology();
   if (map.size() == 0) {
-    return fail(ErrorKind::conflict, "ranks.ended",
-                control::to_string(job.id) + " ended before the topology was changed; its nodes may be gone");
+    return fail(
+        ErrorKind::conflict, "ranks.ended",
+        fmt::format("{} ended before the topology was changed; its nodes may be gone", control::to_string(job.id)));
   }
   for (const auto& node : job.nodes) {
     if (is_host_name(node)) continue;

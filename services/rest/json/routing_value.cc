@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <fmt/core.h>
+
 namespace railweave::api {
 
 using fabric::PortId;
@@ -12,7 +14,7 @@ std::string device_text(const Topology& topology, PortId port) {
   const auto hca = topology.hca_of(port);
   if (!hca) return topology.port_text(port);
   if (!topology.host(hca)) return std::string(topology.description(hca));
-  return std::string(topology.name(topology.host(hca))) + "/" + std::string(topology.device(hca));
+  return fmt::format("{}/{}", topology.name(topology.host(hca)), topology.device(hca));
 }
 
 Out directed_link_json(const Topology& topology, PortId port) {

@@ -5,6 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/linux_tc/tc_commands.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
@@ -20,8 +22,7 @@ using control::Job;
 
 // The interface is the adapter's own, whatever the host calls it.
 std::vector<std::string> with_variable(std::vector<std::string> commands, std::string_view device) {
-  commands.insert(commands.begin(),
-                  "IFACE=$(ls /sys/class/infiniband/" + std::string(device) + "/device/net | head -n 1)");
+  commands.insert(commands.begin(), fmt::format("IFACE=$(ls /sys/class/infiniband/{}/device/net | head -n 1)", device));
   return commands;
 }
 
@@ -59,10 +60,9 @@ std::set<std::string> other_tenants(const ClusterState& state, const Job& job, c
 
 // For the tenant's virtual function, by number; the kernel accepts whole Mb/s, and 0 for no maximum.
 Out function_rates(std::string_view device, const control::JobGuarantee& guarantee) {
-  return Out::array({"IFACE=$(ls /sys/class/infiniband/" + std::string(device) + "/device/net | head -n 1)",
-                     "ip link set dev \"$IFACE\" vf \"${VF:?its number}\" max_tx_rate " +
-                         std::to_string(guarantee.most.value()) + " min_tx_rate " +
-                         std::to_string(guarantee.rate.value())});
+  return Out::array({fmt::format("IFACE=$(ls /sys/class/infiniband/{}/device/net | head -n 1)", device),
+                     fmt::format("ip link set dev \"$IFACE\" vf \"${{VF:?its number}}\" max_tx_rate {} min_tx_rate {}",
+                                 guarantee.most.value(), guarantee.rate.value())});
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "services/rest/json/tenant.h"
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 #include "services/control/codec/tenant_json.h"
 
@@ -30,7 +32,7 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
         std::pair(tenant->borrow_gpus, "/borrowGpus")}) {
     if (gpus > kMaxGpusLimit) {
       return fail(ErrorKind::invalid, "body.invalidField",
-                  "a limit of more than " + std::to_string(kMaxGpusLimit) + " GPUs is not accepted", where,
+                  fmt::format("a limit of more than {} GPUs is not accepted", kMaxGpusLimit), where,
                   "leave it out, or use null, for no limit");
     }
   }

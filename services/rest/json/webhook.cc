@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
@@ -51,7 +53,7 @@ Result<Webhook> read_webhook(const std::string& name, std::string_view body) {
   std::optional<std::string> secret;
   reader.read_text("secret", secret);
   if (webhook.url.size() > Webhook::kMaxUrl) {
-    reader.set_error("url", "is longer than " + std::to_string(Webhook::kMaxUrl) + " bytes");
+    reader.set_error("url", fmt::format("is longer than {} bytes", Webhook::kMaxUrl));
   }
   for (const auto& type : webhook.types) {
     if (!is_event_type(type)) {
@@ -61,8 +63,8 @@ Result<Webhook> read_webhook(const std::string& name, std::string_view body) {
   if (secret) {
     const bool printable = std::ranges::all_of(*secret, [](char c) { return c >= ' ' && c <= '~'; });
     if (secret->size() < Webhook::kMinSecret || secret->size() > Webhook::kMaxSecret || !printable) {
-      reader.set_error("secret", "must be " + std::to_string(Webhook::kMinSecret) + " to " +
-                                     std::to_string(Webhook::kMaxSecret) + " printable ASCII characters");
+      reader.set_error("secret", fmt::format("must be {} to {} printable ASCII characters", Webhook::kMinSecret,
+                                             Webhook::kMaxSecret));
     }
     webhook.secret = *secret;
   }

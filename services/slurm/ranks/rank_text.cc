@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/slurm/ranks/admin_comment.h"
@@ -35,7 +37,7 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> range(std::string_view te
 }
 
 std::string range_text(std::uint32_t from, std::uint32_t to) {
-  return from == to ? std::to_string(from) : std::to_string(from) + "-" + std::to_string(to);
+  return from == to ? std::to_string(from) : fmt::format("{}-{}", from, to);
 }
 
 // Numbers in their order, those that count up as ranges.
@@ -74,7 +76,7 @@ std::string order_text(const std::vector<std::uint32_t>& node_of) {
     std::size_t end = i + 1;
     while (end < runs.size() && runs[end].ranks == runs[i].ranks && runs[end].node == runs[end - 1].node + 1) ++end;
     text +=
-        (text.empty() ? "" : ",") + range_text(runs[i].node, runs[end - 1].node) + "x" + std::to_string(runs[i].ranks);
+        fmt::format("{}{}x{}", text.empty() ? "" : ",", range_text(runs[i].node, runs[end - 1].node), runs[i].ranks);
     i = end;
   }
   return text;

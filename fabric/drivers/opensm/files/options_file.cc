@@ -1,6 +1,8 @@
 // write_opensm_options: one "name value" a line, as `opensm --create-config` writes them.
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/opensm/files/file_words.h"
 #include "fabric/drivers/opensm/files/opensm_files.h"
 
@@ -15,8 +17,7 @@ class OptionLines {
   Result<void> add(const std::string& name, const std::string& value) {
     if (!is_file_name_word(name)) return file_refused("no name of an option", name);
     if (!is_file_value(value, kMaxValue)) {
-      return file_refused("a value has 1 to " + std::to_string(kMaxValue) + " printable characters, no '#' or quotes",
-                          name);
+      return file_refused(fmt::format("a value has 1 to {} printable characters, no '#' or quotes", kMaxValue), name);
     }
     if (!names_.insert(name).second) return file_refused("the option is given twice", name);
     text += name + " " + value + "\n";
@@ -37,12 +38,12 @@ class OptionLines {
 
 Result<std::string> weights_text(const std::vector<LaneWeight>& weights, unsigned max_lanes, const std::string& where) {
   if (weights.empty() || weights.size() > kMaxWeights) {
-    return file_refused("a table of lane weights has 1 to " + std::to_string(kMaxWeights) + " entries", where);
+    return file_refused(fmt::format("a table of lane weights has 1 to {} entries", kMaxWeights), where);
   }
   std::string text;
   for (const LaneWeight& entry : weights) {
-    if (entry.lane >= max_lanes) return file_refused("there is no lane " + std::to_string(entry.lane), where);
-    text += (text.empty() ? "" : ",") + std::to_string(entry.lane) + ":" + std::to_string(entry.weight);
+    if (entry.lane >= max_lanes) return file_refused(fmt::format("there is no lane {}", entry.lane), where);
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", entry.lane, entry.weight);
   }
   return text;
 }
@@ -59,9 +60,9 @@ Result<void> add_sharing(OptionLines& lines, const std::string& prefix, const La
   std::string map;
   for (const std::uint8_t lane : sharing.lane_of_level) {
     if (lane >= lanes && lane != 15) {
-      return file_refused("there is no lane " + std::to_string(lane), prefix + "_sl2vl");
+      return file_refused(fmt::format("there is no lane {}", lane), prefix + "_sl2vl");
     }
-    map += (map.empty() ? "" : ",") + std::to_string(lane);
+    map += fmt::format("{}{}", map.empty() ? "" : ",", lane);
   }
   for (const auto& [name, value] :
        {std::pair(prefix + "_max_vls", std::to_string(lanes)),

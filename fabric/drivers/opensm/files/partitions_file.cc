@@ -2,6 +2,8 @@
 //   NAME=KEY [, ipoib, rate=CODE, mtu=CODE, sl=LEVEL] : MEMBER=full|limited, ... ;
 #include <set>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/opensm/files/file_words.h"
 #include "fabric/drivers/opensm/files/opensm_files.h"
 
@@ -21,16 +23,16 @@ Result<std::string> head_of(const Partition& partition) {
   if (partition.rate) {
     const auto code = rate_code(*partition.rate);
     if (!code) return file_refused(code.error().message, where);
-    text += ", rate=" + std::to_string(*code);
+    text += fmt::format(", rate={}", *code);
   }
   if (partition.mtu) {
     const auto code = mtu_code(*partition.mtu);
     if (!code) return file_refused("an MTU is 256, 512, 1024, 2048 or 4096 bytes", where);
-    text += ", mtu=" + std::to_string(*code);
+    text += fmt::format(", mtu={}", *code);
   }
   if (partition.level) {
     if (*partition.level > 15) return file_refused("a service level is from 0 to 15", where);
-    text += ", sl=" + std::to_string(*partition.level);
+    text += fmt::format(", sl={}", *partition.level);
   }
   return text + " :\n";
 }
@@ -49,7 +51,7 @@ Result<std::string> text_of(const PartitionMember& member, const std::string& wh
       break;
   }
   if (!member.port.known()) return file_refused("a member needs its port's GUID", where);
-  return "0x" + to_string(member.port) + membership;
+  return fmt::format("0x{}{}", to_string(member.port), membership);
 }
 
 }  // namespace

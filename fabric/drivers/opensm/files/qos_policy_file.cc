@@ -3,6 +3,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/opensm/files/file_words.h"
 #include "fabric/drivers/opensm/files/opensm_files.h"
 
@@ -21,30 +23,37 @@ Result<std::string> text_of(const QosLevel& level) {
     return file_refused("a level's name has 1 to 31 letters, digits, '_', '-' and '.'", where);
   }
   if (level.level > 15) return file_refused("a service level is from 0 to 15", where);
-  std::string text = "  qos-level\n    name: " + level.name + "\n    sl: " + std::to_string(level.level) + "\n";
+  std::string text = fmt::format(
+      "  qos-level\n"
+      "    name: {}\n"
+      "    sl: {}\n",
+      level.name, level.level);
   if (level.mtu_limit) {
     const auto code = mtu_code(*level.mtu_limit);
     if (!code) return file_refused("an MTU is 256, 512, 1024, 2048 or 4096 bytes", where);
-    text += "    mtu-limit: " + std::to_string(*code) + "\n";
+    text += fmt::format("    mtu-limit: {}\n", *code);
   }
   if (level.rate_limit) {
     const auto code = rate_code(*level.rate_limit);
     if (!code) return file_refused(code.error().message, where);
-    text += "    rate-limit: " + std::to_string(*code) + "\n";
+    text += fmt::format("    rate-limit: {}\n", *code);
   }
   return text + "  end-qos-level\n";
 }
 
 Result<std::string> simple_rules(const QosPolicy& policy) {
   if (policy.default_level > 15) return file_refused("a service level is from 0 to 15", "default");
-  std::string text = "qos-ulps\n  default : " + std::to_string(policy.default_level) + "\n";
+  std::string text = fmt::format(
+      "qos-ulps\n"
+      "  default : {}\n",
+      policy.default_level);
   std::set<std::uint16_t> keys;
   for (const auto& [key, level] : policy.pkeys) {
     if (!is_partition_key(key) || !keys.insert(key).second) {
       return file_refused("a partition's key is from 0x0001 to 0x7fff and named once", hex_key(key));
     }
     if (level > 15) return file_refused("a service level is from 0 to 15", hex_key(key));
-    text += "  any, pkey " + hex_key(key) + " : " + std::to_string(level) + "\n";
+    text += fmt::format("  any, pkey {} : {}\n", hex_key(key), level);
   }
   return text + "end-qos-ulps\n";
 }
@@ -58,7 +67,7 @@ Result<std::uint8_t> rate_code(RateMbps limit) {
   }
   if (code != 0) return code;
   return fail(ErrorKind::invalid, "opensm.rate",
-              "the slowest rate there is is 2500 Mb/s, above " + std::to_string(limit.value()));
+              fmt::format("the slowest rate there is is 2500 Mb/s, above {}", limit.value()));
 }
 
 Result<std::string> write_qos_policy(const QosPolicy& policy) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ namespace railweave::fabric::opensm {
 namespace {
 
 std::unexpected<Error> failed(const char* what, const std::string& path) {
-  return fail(ErrorKind::unavailable, "opensm.file", std::string(what) + ": " + std::strerror(errno), path);
+  return fail(ErrorKind::unavailable, "opensm.file", fmt::format("{}: {}", what, std::strerror(errno)), path);
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ Result<std::string> read_kept_file(const std::string& path, std::size_t max_byte
     if (got == 0) return text;
     text.append(piece, static_cast<std::size_t>(got));
     if (text.size() > max_bytes) {
-      return fail(ErrorKind::tooLarge, "opensm.file", "more than " + std::to_string(max_bytes) + " bytes", path);
+      return fail(ErrorKind::tooLarge, "opensm.file", fmt::format("more than {} bytes", max_bytes), path);
     }
   }
 }

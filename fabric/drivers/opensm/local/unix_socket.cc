@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <fmt/core.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@ namespace railweave::fabric::opensm {
 namespace {
 
 std::unexpected<Error> failed(const char* what, const std::string& path, int error) {
-  return fail(ErrorKind::unavailable, "policy.socket", std::string(what) + ": " + std::strerror(error), path);
+  return fail(ErrorKind::unavailable, "policy.socket", fmt::format("{}: {}", what, std::strerror(error)), path);
 }
 
 Result<sockaddr_un> address_of(const std::string& path) {
@@ -25,7 +26,7 @@ Result<sockaddr_un> address_of(const std::string& path) {
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path || path.find('\0') != std::string::npos) {
     return fail(ErrorKind::invalid, "policy.socketPath",
-                "a socket's path has 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes", path);
+                fmt::format("a socket's path has 1 to {} bytes", sizeof address.sun_path - 1), path);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;

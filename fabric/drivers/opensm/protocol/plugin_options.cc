@@ -1,5 +1,7 @@
 #include "fabric/drivers/opensm/protocol/plugin_options.h"
 
+#include <fmt/core.h>
+
 namespace railweave::fabric::opensm {
 
 Result<PluginOptions> read_plugin_options(std::string_view text) {
@@ -16,7 +18,7 @@ Result<PluginOptions> read_plugin_options(std::string_view text) {
     const std::string_view value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
     std::string* const option = key == "socket" ? &options.socket : key == "cache" ? &options.cache : nullptr;
     if (option == nullptr || !value.starts_with('/')) {
-      return fail(ErrorKind::invalid, "opensm.pluginOptions", "'" + std::string(word) + "' is no option of the plugin",
+      return fail(ErrorKind::invalid, "opensm.pluginOptions", fmt::format("'{}' is no option of the plugin", word),
                   "event_plugin_options",
                   "options are socket=PATH and cache=FOLDER, absolute, with blanks between them");
     }

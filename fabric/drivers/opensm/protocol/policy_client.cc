@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
 #include <poll.h>
 
 #include "fabric/drivers/opensm/local/kept_file.h"
@@ -201,8 +202,7 @@ void PolicyClient::take(RoutingPolicy policy) {
   if (policy.term < before->term) {
     return refuse({ErrorKind::conflict,
                    "policy.oldTerm",
-                   "of term " + std::to_string(policy.term) + ", after one of term " + std::to_string(before->term) +
-                       ": its sender leads no more",
+                   fmt::format("of term {}, after one of term {}: its sender leads no more", policy.term, before->term),
                    {},
                    {}});
   }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/utf8.h"
 #include "fabric/drivers/opensm/protocol/protocol_line.h"
 #include "fabric/drivers/opensm/protocol/routing_policy.h"
@@ -14,7 +16,7 @@ namespace {
 std::unexpected<Error> malformed(std::string_view line, std::string_view expected) {
   std::string quoted = escaped_name(line.substr(0, 60));
   return fail(ErrorKind::malformed, "policy.malformed",
-              "expected " + std::string(expected) + ", not '" + quoted + (line.size() > 60 ? "..." : "") + "'");
+              fmt::format("expected {}, not '{}{}'", expected, quoted, line.size() > 60 ? "..." : ""));
 }
 
 constexpr std::string_view kEvents =
@@ -30,27 +32,24 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-std::string write_hello(Guid subnet) {
-  return "railweave " + std::to_string(kProtocolVersion) + " " + to_string(subnet) + "\n";
-}
+std::string write_hello(Guid subnet) { return fmt::format("railweave {} {}\n", kProtocolVersion, to_string(subnet)); }
 
 Result<Guid> read_hello(std::string_view line) {
   const auto split = words_of<3>(line);
   const auto guid = split && split->second == 3 ? parse_guid(split->first[2]) : std::nullopt;
   if (!guid || !guid->known() || split->first[0] != "railweave") return malformed(line, "'railweave VERSION GUID'");
   if (split->first[1] != std::to_string(kProtocolVersion)) {
-    return malformed(line, "version " + std::to_string(kProtocolVersion) + " of the protocol");
+    return malformed(line, fmt::format("version {} of the protocol", kProtocolVersion));
   }
   return *guid;
 }
 
 std::string write_event(const PolicyEvent& event) {
   using Kind = PolicyEvent::Kind;
-  const auto tables = [&] { return std::to_string(event.revision) + " " + hex64(event.digest) + "\n"; };
+  const auto tables = [&] { return fmt::format("{} {}\n", event.revision, hex64(event.digest)); };
   switch (event.kind) {
     case Kind::trap:
-      return "event trap " + to_string(event.device) + " " + std::to_string(event.port) + " " +
-             std::to_string(event.number) + "\n";
+      return fmt::format("event trap {} {} {}\n", to_string(event.device), event.port, event.number);
     case Kind::subnetUp:
       return "event subnet-up " + tables();
     case Kind::subnetError:
@@ -60,7 +59,7 @@ std::string write_event(const PolicyEvent& event) {
     case Kind::routed:
       return "event routed " + tables();
     case Kind::written:
-      return "event lft " + to_string(event.device) + " " + std::to_string(event.number) + "\n";
+      return fmt::format("event lft {} {}\n", to_string(event.device), event.number);
     case Kind::takesPorts:
       return "event takes-ports\n";
     case Kind::noPorts:
@@ -68,7 +67,7 @@ std::string write_event(const PolicyEvent& event) {
     case Kind::refused:
       return "event refused " + printable(event.text) + "\n";
     case Kind::lost:
-      return "event lost " + std::to_string(event.number) + "\n";
+      return fmt::format("event lost {}\n", event.number);
   }
   return {};
 }

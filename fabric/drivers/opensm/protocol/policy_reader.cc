@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric::opensm {
@@ -92,16 +94,16 @@ void PolicyReader::refuse(std::string what, std::string_view line) {
   refusal_ = Error{ErrorKind::malformed,
                    "policy.malformed",
                    std::move(what) + ", not '" + quoted + "'",
-                   "line " + std::to_string(line_),
+                   fmt::format("line {}", line_),
                    {}};
 }
 
 void PolicyReader::take(std::string_view line, bool whole, std::vector<Result<RoutingPolicy>>& done) {
   ++line_;
   if (whole && is_end(line)) return finish(line, done);
-  if (!whole) return refuse("expected a line of at most " + std::to_string(kMaxProtocolLine) + " bytes", line);
+  if (!whole) return refuse(fmt::format("expected a line of at most {} bytes", kMaxProtocolLine), line);
   if (refusal_) return;
-  if (line_ > kMaxPolicyLines) return refuse("expected at most " + std::to_string(kMaxPolicyLines) + " lines", line);
+  if (line_ > kMaxPolicyLines) return refuse(fmt::format("expected at most {} lines", kMaxPolicyLines), line);
   digest_.add(line).add("\n");
   if (!add_line(line, policy_)) refuse(std::string(kLines), line);
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -93,7 +94,7 @@ void PolicyServer::accept_clients() {
     if (clients_.size() < options_.max_clients) {
       clients_.push_back(std::move(client));
     } else {
-      drop(*client, "there are " + std::to_string(options_.max_clients) + " clients already");
+      drop(*client, fmt::format("there are {} clients already", options_.max_clients));
     }
   }
 }
@@ -162,7 +163,7 @@ bool PolicyServer::write_to(Client& client) {
 void PolicyServer::drop(Client& client, const std::string& why) {
   if (!why.empty() && hooks_.problem) {
     hooks_.problem({ErrorKind::unavailable, "policy.client",
-                    client.subnet.known() ? "the plugin of " + to_string(client.subnet) + ": " + why
+                    client.subnet.known() ? fmt::format("the plugin of {}: {}", to_string(client.subnet), why)
                                           : "a client of the policy socket: " + why,
                     options_.socket_path, "it is disconnected"});
   }

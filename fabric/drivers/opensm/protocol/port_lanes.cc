@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/opensm/protocol/protocol_line.h"
 
 namespace railweave::fabric::opensm {
@@ -13,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxWeights = 64;
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-std::string text_of(PortRef port) { return to_string(port.device) + "/" + std::to_string(port.port); }
+std::string text_of(PortRef port) { return fmt::format("{}/{}", to_string(port.device), port.port); }
 
 std::string text_of(const LaneMap& map) {
   std::string text;
@@ -192,14 +194,14 @@ std::string write_lines(const PortPolicy& policy) {
   for (const PortLanes& one : policy.lanes) {
     text += "lanes " + text_of(one.port) + " " + text_of(one.map) + " ";
     for (std::size_t i = 0; i < one.weights.size(); ++i) {
-      text += (i == 0 ? "" : ",") + std::to_string(one.weights[i].vl) + ":" + std::to_string(one.weights[i].weight);
+      text += fmt::format("{}{}:{}", i == 0 ? "" : ",", one.weights[i].vl, one.weights[i].weight);
     }
     text += "\n";
   }
   for (const EnteringLevels& one : policy.entering)
     text += "enter " + text_of(one.port) + " " + text_of(one.levels) + "\n";
   for (const CrossingLanes& one : policy.crossing) {
-    text += "cross " + text_of(one.in) + " " + std::to_string(one.out) + " " + text_of(one.map) + "\n";
+    text += fmt::format("cross {} {} {}\n", text_of(one.in), one.out, text_of(one.map));
   }
   return text;
 }

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/fnv1a.h"
 
 namespace railweave::fabric::opensm {
@@ -17,8 +19,8 @@ bool is_port(const PortName& name) { return name.device.known() && name.port >= 
 
 }  // namespace
 
-std::string to_string(const PortName& name) { return to_string(name.device) + "/" + std::to_string(name.port); }
-std::string to_string(const LinkName& name) { return to_string(name.a) + "--" + to_string(name.b); }
+std::string to_string(const PortName& name) { return fmt::format("{}/{}", to_string(name.device), name.port); }
+std::string to_string(const LinkName& name) { return fmt::format("{}--{}", to_string(name.a), to_string(name.b)); }
 std::string hex64(std::uint64_t value) { return to_string(Guid(value)); }
 
 Result<RoutingPolicy> canonical(RoutingPolicy policy) {
@@ -26,8 +28,7 @@ Result<RoutingPolicy> canonical(RoutingPolicy policy) {
       policy.drained_links.size() + policy.drained_switches.size() + policy.weights.size() + policy.ports.lines();
   if (lines > kMaxPolicyLines) {
     return fail(ErrorKind::tooLarge, "policy.tooLarge",
-                std::to_string(lines) + " drains, weights and tables of ports; at most " +
-                    std::to_string(kMaxPolicyLines) + " are taken");
+                fmt::format("{} drains, weights and tables of ports; at most {} are taken", lines, kMaxPolicyLines));
   }
   for (LinkName& link : policy.drained_links) {
     if (!is_port(link.a) || !is_port(link.b)) {
@@ -61,17 +62,17 @@ Result<RoutingPolicy> canonical(RoutingPolicy policy) {
 
 std::string write_policy(const RoutingPolicy& policy) {
   std::string text;
-  if (policy.term != 0) text += "term " + std::to_string(policy.term) + "\n";
-  for (const LinkName& link : policy.drained_links) text += "drain-link " + to_string(link) + "\n";
-  for (const Guid sw : policy.drained_switches) text += "drain-switch " + to_string(sw) + "\n";
+  if (policy.term != 0) text += fmt::format("term {}\n", policy.term);
+  for (const LinkName& link : policy.drained_links) text += fmt::format("drain-link {}\n", to_string(link));
+  for (const Guid sw : policy.drained_switches) text += fmt::format("drain-switch {}\n", to_string(sw));
   for (const PortWeight& weight : policy.weights) {
-    text += "weight " + to_string(weight.port) + " " + std::to_string(weight.weight) + "\n";
+    text += fmt::format("weight {} {}\n", to_string(weight.port), weight.weight);
   }
-  if (policy.repeat != 0) text += "repeat " + std::to_string(policy.repeat) + "\n";
-  if (policy.rewrite != 0) text += "rewrite " + std::to_string(policy.rewrite) + "\n";
+  if (policy.repeat != 0) text += fmt::format("repeat {}\n", policy.repeat);
+  if (policy.rewrite != 0) text += fmt::format("rewrite {}\n", policy.rewrite);
   if (policy.keeps_ports) text += "keep-ports\n";
   text += write_lines(policy.ports);
-  return text + "end " + std::to_string(policy.revision) + " " + hex64(Fnv1a().add(text).value()) + "\n";
+  return fmt::format("{}end {} {}\n", text, policy.revision, hex64(Fnv1a().add(text).value()));
 }
 
 }  // namespace railweave::fabric::opensm

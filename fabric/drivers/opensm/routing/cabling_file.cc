@@ -7,6 +7,8 @@
 #include <array>
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/opensm/protocol/protocol_line.h"
 #include "fabric/drivers/opensm/routing/cabling.h"
 #include "fabric/topology/topology_builder.h"
@@ -107,18 +109,18 @@ class CablingReader {
 
 std::string write_cabling(const Cabling& cabling) {
   std::string text = "cabling 1\n";
-  const auto number = [](unsigned value) { return " " + std::to_string(value); };
+  const auto number = [](unsigned value) { return fmt::format(" {}", value); };
   for (const auto& [guid, device] : cabling.devices) {
-    text += std::string(kTypes[static_cast<std::size_t>(device.type)]) + " " + to_string(guid) +
-            number(static_cast<unsigned>(device.ports.size())) + number(device.lid) + number(device.lmc) + " =" +
-            escaped(device.description) + "\n";
+    text += fmt::format("{} {}{}{}{} ={}\n", kTypes[static_cast<std::size_t>(device.type)], to_string(guid),
+                        number(static_cast<unsigned>(device.ports.size())), number(device.lid), number(device.lmc),
+                        escaped(device.description));
     for (std::size_t p = 0; p < device.ports.size(); ++p) {
       const CabledPort& port = device.ports[p];
       if (!port.guid.known() && port.lid == 0 && !port.peer.known()) continue;
       const std::string_view speed = to_string(port.link.speed);
-      text += "port" + number(static_cast<unsigned>(p + 1)) + " " + to_string(port.guid) + number(port.lid) +
-              number(port.lmc) + " " + to_string(port.peer) + number(port.peer_port) + number(port.link.width) + " " +
-              std::string(speed.empty() ? "-" : speed) + "\n";
+      text += fmt::format("port{} {}{}{} {}{}{} {}\n", number(static_cast<unsigned>(p + 1)), to_string(port.guid),
+                          number(port.lid), number(port.lmc), to_string(port.peer), number(port.peer_port),
+                          number(port.link.width), speed.empty() ? "-" : speed);
     }
   }
   return text;
@@ -133,7 +135,7 @@ Result<Cabling> read_cabling(std::string_view text) {
     if (number == 1 ? line != "cabling 1" : !reader.take(line)) {
       return fail(ErrorKind::malformed, "opensm.cabling",
                   number == 1 ? "expected 'cabling 1'" : "expected a line of a device or a port",
-                  "line " + std::to_string(number), "remove the file to make OpenSM learn the cabling again");
+                  fmt::format("line {}", number), "remove the file to make OpenSM learn the cabling again");
     }
   }
   return std::move(reader.cabling);

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
 #include "fabric/routing/plane/parallel_for.h"
@@ -34,11 +36,11 @@ LinkId find(const Topology& topology, const LinkName& name) {
 std::string faults_of(const AuditReport& report) {
   std::string text;
   if (report.unreachable_pairs > report.cut_off_pairs) {
-    text = std::to_string(report.unreachable_pairs - report.cut_off_pairs) +
-           " pairs of ports are connected by cables but do not reach each other";
+    text = fmt::format("{} pairs of ports are connected by cables but do not reach each other",
+                       report.unreachable_pairs - report.cut_off_pairs);
   }
   if (report.credit_loops > 0) {
-    text += (text.empty() ? "" : ", ") + std::to_string(report.credit_loops) + " lanes have credit loops";
+    text += fmt::format("{}{} lanes have credit loops", text.empty() ? "" : ", ", report.credit_loops);
   }
   return text;
 }
@@ -123,10 +125,10 @@ Result<RoutedSubnet> SubnetRouter::route(const Cabling& seen, const RoutingPolic
   routed.route_ms = ms_since(route_start);
   if (routing->lanes.used() > 1 && (!limits.lanes_can_be_set || routing->lanes.used() > limits.max_lanes)) {
     return fail(ErrorKind::precondition, "opensm.lanes",
-                "the engine '" + routed.engine + "' needs " + std::to_string(routing->lanes.used()) +
-                    " virtual lanes here to be free of deadlocks",
+                fmt::format("the engine '{}' needs {} virtual lanes here to be free of deadlocks", routed.engine,
+                            routing->lanes.used()),
                 {},
-                limits.lanes_can_be_set ? "the ports have " + std::to_string(limits.max_lanes)
+                limits.lanes_can_be_set ? fmt::format("the ports have {}", limits.max_lanes)
                                         : "set 'qos TRUE' in OpenSM's options, so that it programs them");
   }
   const auto audit_start = Clock::now();

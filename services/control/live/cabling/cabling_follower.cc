@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/formats/native/native_json.h"
 #include "services/json/digest.h"
 
@@ -138,8 +140,9 @@ void show_exchanges(const SubnetContext& context, const std::vector<Exchange>& e
   if (alarms.size() > kMaxExchangeAlarms) {
     alarms.assign(1, {.subject_kind = "subnet",
                       .subject_id = context.options.subnet,
-                      .text = std::to_string(exchanges.size()) + " groups of cables of " + context.name() +
-                              " are exchanged and used as they are: railweave subnets show " + context.options.subnet});
+                      .text = fmt::format(
+                          "{} groups of cables of {} are exchanged and used as they are: railweave subnets show {}",
+                          exchanges.size(), context.name(), context.options.subnet)});
   }
   context.alarms().set("link.exchanged", std::move(alarms));
 }

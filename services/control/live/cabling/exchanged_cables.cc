@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -23,7 +25,7 @@ PortId find_port(const Topology& t, Guid device, unsigned number) {
 std::string port_name(const Topology& t, PortId port) {
   const SwitchId sw = t.switch_of(port);
   const std::string device(sw ? t.name(sw) : t.description(t.hca_of(port)));
-  return (device.empty() ? t.port_text(port) : device) + " port " + std::to_string(t.number(port));
+  return fmt::format("{} port {}", device.empty() ? t.port_text(port) : device, t.number(port));
 }
 
 // Ports whose cables are not as in force, and what they lead to.

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -14,7 +16,7 @@ using namespace fabric;  // NOLINT: this file is about its types
 
 // "leaf-0 port 3"
 std::string place_name(const Topology& t, PortId port) {
-  return std::string(t.name(t.switch_of(port))) + " port " + std::to_string(t.number(port));
+  return fmt::format("{} port {}", t.name(t.switch_of(port)), t.number(port));
 }
 
 // Where the cables of an accepted device that is gone lead to, as their other ends say.
@@ -75,16 +77,16 @@ class ChangeFinder {
     const std::string name(t_.name(sw));
     DeviceExchange exchange{t_.guid(sw), found_.guid(other), {}};
     exchange.ports.push_back({Guid(), keeps_lids_ ? Lid{0} : found_.lid(other)});
-    changes_.push_back({.kind = FoundChange::Kind::exchangedSwitch,
-                        .id = "exchangedSwitch:" + to_string(t_.guid(sw)),
-                        .subject_kind = "switch",
-                        .subject_id = name,
-                        .text = "switch " + name + " is exchanged: " + to_string(found_.guid(other)) +
-                                " is in the place of " + to_string(t_.guid(sw)) +
-                                other_description(t_.description(sw), found_.description(other)),
-                        .is_described_alike = t_.description(sw) == found_.description(other),
-                        .exchanged = {std::move(exchange)},
-                        .cables = {}});
+    changes_.push_back(
+        {.kind = FoundChange::Kind::exchangedSwitch,
+         .id = fmt::format("exchangedSwitch:{}", to_string(t_.guid(sw))),
+         .subject_kind = "switch",
+         .subject_id = name,
+         .text = fmt::format("switch {} is exchanged: {} is in the place of {}{}", name, to_string(found_.guid(other)),
+                             to_string(t_.guid(sw)), other_description(t_.description(sw), found_.description(other))),
+         .is_described_alike = t_.description(sw) == found_.description(other),
+         .exchanged = {std::move(exchange)},
+         .cables = {}});
   }
 
   void find_adapter(HcaId hca) {
@@ -105,22 +107,23 @@ class ChangeFinder {
     }
     const std::string host = t_.host(hca) ? std::string(t_.name(t_.host(hca))) : std::string();
     const std::string device(t_.device(hca));
-    changes_.push_back({.kind = FoundChange::Kind::exchangedAdapter,
-                        .id = "exchangedAdapter:" + to_string(t_.guid(hca)),
-                        .subject_kind = host.empty() ? "adapter" : "node",
-                        .subject_id = host.empty() ? to_string(t_.guid(hca)) : host,
-                        .text = "adapter " + (device.empty() ? to_string(t_.guid(hca)) : device) +
-                                (host.empty() ? "" : " of node " + host) + " at " + places + " is exchanged: " +
-                                to_string(found_.guid(other)) + " is in the place of " + to_string(t_.guid(hca)) +
-                                other_description(t_.description(hca), found_.description(other)),
-                        .is_described_alike = t_.description(hca) == found_.description(other),
-                        .exchanged = {std::move(exchange)},
-                        .cables = {}});
+    changes_.push_back(
+        {.kind = FoundChange::Kind::exchangedAdapter,
+         .id = fmt::format("exchangedAdapter:{}", to_string(t_.guid(hca))),
+         .subject_kind = host.empty() ? "adapter" : "node",
+         .subject_id = host.empty() ? to_string(t_.guid(hca)) : host,
+         .text = fmt::format("adapter {}{} at {} is exchanged: {} is in the place of {}{}",
+                             device.empty() ? to_string(t_.guid(hca)) : device, host.empty() ? "" : " of node " + host,
+                             places, to_string(found_.guid(other)), to_string(t_.guid(hca)),
+                             other_description(t_.description(hca), found_.description(other))),
+         .is_described_alike = t_.description(hca) == found_.description(other),
+         .exchanged = {std::move(exchange)},
+         .cables = {}});
   }
 
   static std::string other_description(std::string_view accepted, std::string_view found) {
     if (accepted == found) return {};
-    return "; it describes itself as '" + std::string(found) + "', accepted is '" + std::string(accepted) + "'";
+    return fmt::format("; it describes itself as '{}', accepted is '{}'", found, accepted);
   }
 
   // The port of an accepted switch that the adapter's cable leads to, where that is not the accepted one.
@@ -189,9 +192,8 @@ class ChangeFinder {
         change.subject_id = name;
         change.subject_kind = t_.host(hca) ? "node" : "adapter";
       }
-      change.text += (change.text.empty() ? "" : ", ") + name + " " + std::string(t_.device(hca)) + " port " +
-                     std::to_string(t_.number(own)) + " is at " + place_name(t_, moved.at(link)) +
-                     " and no longer at " + place_name(t_, was);
+      change.text += fmt::format("{}{} {} port {} is at {} and no longer at {}", change.text.empty() ? "" : ", ", name,
+                                 t_.device(hca), t_.number(own), place_name(t_, moved.at(link)), place_name(t_, was));
       change.cables.push_back({.link = link, .a = moved.at(link), .b = own, .spec = t_.spec(link)});
     }
     change.id = "movedHost:" + change.subject_id;

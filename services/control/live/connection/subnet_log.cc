@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -25,7 +27,7 @@ SubnetLog::SubnetLog(const log::Log& log, std::string_view subnet, std::int64_t 
 
 const std::string& SubnetLog::round() {
   if (round_.empty()) {
-    round_ = prefix_ + std::to_string(++number_);
+    round_ = fmt::format("{}{}", prefix_, ++number_);
     now_ = subnet_.span("round", round_);
   }
   return round_;

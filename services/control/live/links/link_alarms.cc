@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/base/rate_text.h"
 #include "fabric/topology/cut_off.h"
 
@@ -47,7 +49,7 @@ std::vector<Alarm> down_links(const SubnetContext& context, const ClusterState& 
   }
   if (down.size() <= kMaxLinkAlarms) return down;
   Alarm all{.subject_kind = "subnet", .subject_id = context.options.subnet, .severity = AlarmSeverity::critical};
-  all.text = std::to_string(down.size()) + " links of " + context.name() + " are down";
+  all.text = fmt::format("{} links of {} are down", down.size(), context.name());
   return {std::move(all)};
 }
 
@@ -68,7 +70,7 @@ std::vector<Alarm> slow_links(const SubnetContext& context, const ClusterState& 
   }
   if (slow.size() <= kMaxLinkAlarms) return slow;
   Alarm all{.subject_kind = "subnet", .subject_id = context.options.subnet};
-  all.text = std::to_string(slow.size()) + " links of " + context.name() + " run more slowly than accepted";
+  all.text = fmt::format("{} links of {} run more slowly than accepted", slow.size(), context.name());
   return {std::move(all)};
 }
 
@@ -157,12 +159,12 @@ void show_differences(const SubnetContext& context, const ClusterState& state, c
     return difference.kind == FabricDifference::Kind::other_link ||
            difference.kind == FabricDifference::Kind::unknown_device;
   });
-  context.alarms().set_subnet("subnet.differs", AlarmSeverity::warning,
-                              others == 0
-                                  ? ""
-                                  : "the cabling of " + context.name() + " differs from the accepted topology in " +
-                                        std::to_string(others) + (others == 1 ? " place" : " places") +
-                                        ": railweave subnets show " + context.options.subnet);
+  context.alarms().set_subnet(
+      "subnet.differs", AlarmSeverity::warning,
+      others == 0
+          ? ""
+          : fmt::format("the cabling of {} differs from the accepted topology in {}{}: railweave subnets show {}",
+                        context.name(), others, others == 1 ? " place" : " places", context.options.subnet));
 }
 
 void show_unread_counters(const SubnetContext& context, const SubnetLinks& links, const SubnetHealth& health) {
@@ -181,9 +183,10 @@ void show_unread_counters(const SubnetContext& context, const SubnetLinks& links
         {.subject_kind = sw ? "switch" : "adapter",
          .subject_id = sw ? std::string(t.name(sw)) : to_string(one.device),
          .severity = AlarmSeverity::warning,
-         .text = "counters of " + std::string(sw ? "switch " : "adapter ") + name + " are not read: it " + one.reason +
-                 " to performance management, which is routed by LID. Errors and load at its ports are not "
-                 "seen; there may be no route to its LID from here, or from it back"});
+         .text = fmt::format(
+             "counters of {}{} are not read: it {} to performance management, which is routed by LID. Errors and load "
+             "at its ports are not seen; there may be no route to its LID from here, or from it back",
+             sw ? "switch " : "adapter ", name, one.reason)});
   }
   context.alarms().set("counters.unread", std::move(alarms));
   context.status().discovery.counters_unread = std::move(unread);

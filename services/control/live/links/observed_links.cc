@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 #include "fabric/base/text/time_text.h"
 #include "fabric/topology/joined_switches.h"
@@ -137,9 +139,9 @@ std::string ObservedLinks::held_text() const {
     if (one.is_held) until_us = std::max(until_us, one.until_us);
   }
   const std::string name = links_.topology()->link_text(first->link);
-  return std::to_string(held_) + (held_ == 1 ? " link that flaps is" : " links that flap are") +
-         " held out of use until calm, at the latest " + time_text(until_us / 1'000'000 * 1'000'000) + ": " + name +
-         (held_ == 1 ? "" : " and others") + "; pairs of end ports lost by it: " + std::to_string(pairs_lost_);
+  return fmt::format("{}{} held out of use until calm, at the latest {}: {}{}; pairs of end ports lost by it: {}",
+                     held_, held_ == 1 ? " link that flaps is" : " links that flap are",
+                     time_text(until_us / 1'000'000 * 1'000'000), name, held_ == 1 ? "" : " and others", pairs_lost_);
 }
 
 void ObservedLinks::use_all() {
@@ -150,7 +152,7 @@ void ObservedLinks::use_all() {
 
 std::string ObservedLinks::Change::text() const {
   if (lost == 0) return plural(back, "link", "links") + " back";
-  return plural(lost, "link", "links") + " down" + (back == 0 ? std::string() : ", " + std::to_string(back) + " back");
+  return plural(lost, "link", "links") + " down" + (back == 0 ? std::string() : fmt::format(", {} back", back));
 }
 
 ObservedLinks::Change ObservedLinks::observe(const FabricDriver& driver, bool bringing_up, Moment at,

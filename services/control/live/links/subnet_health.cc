@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -174,8 +176,9 @@ std::map<std::string, std::vector<Alarm>> SubnetHealth::alarms(
     alarm.severity =
         raised.severity == health::AlarmSeverity::critical ? AlarmSeverity::critical : AlarmSeverity::warning;
     // The level, not the value: an alarm is reported when it changes, not with every reading.
-    alarm.text = "port " + port + " of link " + (raised.link ? topology_->link_text(raised.link) : "none") +
-                 ": more than " + amount(raised.limit, kind.load) + " " + std::string(kind.what);
+    alarm.text = fmt::format("port {} of link {}: more than {} {}", port,
+                             raised.link ? topology_->link_text(raised.link) : "none", amount(raised.limit, kind.load),
+                             kind.what);
     if (raised.link) alarm.jobs = jobs(raised.link);
     all[std::string(kind.kind)].push_back(std::move(alarm));
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/topology/link.h"
 
 namespace railweave::control {
@@ -88,8 +90,7 @@ std::vector<FabricDifference> SubnetLinks::differences(const FabricDriver& drive
     if (!driver.is_present(t.guid(sw))) {
       add(Kind::missing_device, name, "switch " + name + " is accepted but was not found");
     } else if (const Lid lid = driver.read_lid(t.guid(sw), 0); lids && t.lid(sw) != 0 && lid != t.lid(sw)) {
-      add(Kind::other_lid, name,
-          "switch " + name + " has LID " + std::to_string(lid) + ", accepted is " + std::to_string(t.lid(sw)));
+      add(Kind::other_lid, name, fmt::format("switch {} has LID {}, accepted is {}", name, lid, t.lid(sw)));
     }
   }
   for (const HcaId hca : adapters_) {
@@ -100,12 +101,12 @@ std::vector<FabricDifference> SubnetLinks::differences(const FabricDriver& drive
   for (const SwitchId sw : discovered.switches()) {
     if (t.find_switch(discovered.guid(sw))) continue;
     add(Kind::unknown_device, std::string(discovered.name(sw)),
-        "switch " + std::string(discovered.name(sw)) + " was found but is not accepted");
+        fmt::format("switch {} was found but is not accepted", discovered.name(sw)));
   }
   for (const HcaId hca : discovered.hcas()) {
     if (t.find_hca(discovered.guid(hca))) continue;
     add(Kind::unknown_device, to_string(discovered.guid(hca)),
-        "adapter '" + std::string(discovered.description(hca)) + "' was found but is not accepted");
+        fmt::format("adapter '{}' was found but is not accepted", discovered.description(hca)));
   }
   for (const Cable& cable : cables_) {
     const LinkReading reading = driver.read_link(cable.a, cable.a_port);
@@ -114,13 +115,12 @@ std::vector<FabricDifference> SubnetLinks::differences(const FabricDriver& drive
       add(Kind::missing_link, name, "link " + name + " is accepted but down");
     } else if (reading.peer != cable.b || reading.peer_port != cable.b_port) {
       add(Kind::other_link, name,
-          device_name(t, cable.a) + " port " + std::to_string(cable.a_port) + " leads to " +
-              device_name(discovered, reading.peer) + " port " + std::to_string(reading.peer_port) + ", accepted is " +
-              device_name(t, cable.b) + " port " + std::to_string(cable.b_port));
+          fmt::format("{} port {} leads to {} port {}, accepted is {} port {}", device_name(t, cable.a), cable.a_port,
+                      device_name(discovered, reading.peer), reading.peer_port, device_name(t, cable.b), cable.b_port));
     } else if (reading.spec.rate.value() > 0 && reading.spec.rate != t.rate(cable.link)) {
       add(Kind::other_rate, name,
-          "link " + name + " runs at " + std::to_string(reading.spec.rate.value() / 1000) + " Gb/s, accepted is " +
-              std::to_string(t.rate(cable.link).value() / 1000));
+          fmt::format("link {} runs at {} Gb/s, accepted is {}", name, reading.spec.rate.value() / 1000,
+                      t.rate(cable.link).value() / 1000));
     }
   }
   for (const LinkId link : discovered.links()) {

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace railweave::control {
 namespace {
 
@@ -34,7 +36,7 @@ void for_each_lid(const SubnetContext& context, const SubnetLinks& links, const 
     const Lid lid = driver.read_lid(t.guid(hca), t.number(end));
     const DestinationId id = scope ? scope->find(end) : DestinationId();
     if (lid == 0) continue;
-    visit([&] { return "port " + t.port_text(end) + " of '" + std::string(t.description(hca)) + "'"; }, lid,
+    visit([&] { return fmt::format("port {} of '{}'", t.port_text(end), t.description(hca)); }, lid,
           id ? scope->lid(id) : Lid{0});
   }
 }
@@ -54,7 +56,7 @@ LidFindings check_lids(const SubnetContext& context, const SubnetLinks& links, c
   const auto raise = [&](Lid lid, std::string text) {
     if (found.alarms.size() == kMaxLidAlarms) return;
     found.alarms.push_back({.subject_kind = "lid",
-                            .subject_id = context.options.subnet + "/" + std::to_string(lid),
+                            .subject_id = fmt::format("{}/{}", context.options.subnet, lid),
                             .severity = AlarmSeverity::critical,
                             .text = std::move(text)});
   };
@@ -68,7 +70,7 @@ LidFindings check_lids(const SubnetContext& context, const SubnetLinks& links, c
     }
   });
   for (const auto& [lid, names] : shared) {
-    raise(lid, names + " have the same LID, " + std::to_string(lid) + ": packets for one reach the other");
+    raise(lid, fmt::format("{} have the same LID, {}: packets for one reach the other", names, lid));
   }
   return found;
 }

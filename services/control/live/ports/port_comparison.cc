@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/port_table_rules.h"
 
 namespace railweave::control {
@@ -19,8 +21,7 @@ std::string map_difference(const PortTables& wanted, const PortTablesReading& re
     const auto other = wanted.sl_to_vl_from(in);
     for (unsigned level = 0; level < map.size(); ++level) {
       if (map[level] == other[level]) continue;
-      return "level " + std::to_string(level) + " from port " + std::to_string(in) + " leads to VL " +
-             std::to_string(map[level]) + ", not " + std::to_string(other[level]);
+      return fmt::format("level {} from port {} leads to VL {}, not {}", level, in, map[level], other[level]);
     }
   }
   return {};
@@ -34,7 +35,7 @@ std::vector<VlWeight> without_end(std::vector<VlWeight> table) {
 std::string text_of(const std::vector<VlWeight>& table) {
   std::string text;
   for (const VlWeight entry : table) {
-    text += (text.empty() ? "" : ",") + std::to_string(entry.vl) + ":" + std::to_string(entry.weight);
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", entry.vl, entry.weight);
   }
   return text.empty() ? "no entry" : text;
 }
@@ -43,7 +44,7 @@ std::string arbitration_difference(const VlArbitration& wanted, const PortTables
   const VlArbitration has = read.tables.arbitration.value_or(VlArbitration());
   for (const auto& [name, is, other] : {std::tuple("high", without_end(has.high), without_end(wanted.high)),
                                         std::tuple("low", without_end(has.low), without_end(wanted.low))}) {
-    if (is != other) return std::string(name) + " arbitration is " + text_of(is) + ", not " + text_of(other);
+    if (is != other) return fmt::format("{} arbitration is {}, not {}", name, text_of(is), text_of(other));
   }
   return {};
 }
@@ -51,8 +52,8 @@ std::string arbitration_difference(const VlArbitration& wanted, const PortTables
 std::string limit_difference(const VlArbitration& wanted, const PortTablesReading& read) {
   const auto has = read.tables.arbitration ? read.tables.arbitration->high_limit : std::nullopt;
   if (!wanted.high_limit || has == wanted.high_limit) return {};
-  return "the limit of high priority is " + (has ? std::to_string(*has) : std::string("not there")) + ", not " +
-         std::to_string(*wanted.high_limit);
+  return fmt::format("the limit of high priority is {}, not {}", has ? std::to_string(*has) : std::string("not there"),
+                     *wanted.high_limit);
 }
 
 std::string pkey_text(std::uint16_t key) {
@@ -65,7 +66,7 @@ std::string pkey_difference(const std::vector<std::uint16_t>& wanted, const Port
   const std::vector<std::uint16_t> has = read.tables.pkeys.value_or(std::vector<std::uint16_t>());
   for (std::size_t i = 0; i < std::max(has.size(), wanted.size()); ++i) {
     const std::uint16_t is = i < has.size() ? has[i] : 0, other = i < wanted.size() ? wanted[i] : 0;
-    if (is != other) return "partition key " + std::to_string(i) + " is " + pkey_text(is) + ", not " + pkey_text(other);
+    if (is != other) return fmt::format("partition key {} is {}, not {}", i, pkey_text(is), pkey_text(other));
   }
   return {};
 }

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/control/live/ports/opensm_offer.h"
 
 namespace railweave::control {
@@ -203,7 +205,7 @@ void QosKeeper::raise_changed() {
   for (const PortKeeper::Change& change : qos_.ports().changes()) {
     if (alarms.size() == kMaxChangedAlarms) break;
     alarms.push_back({.subject_kind = "port",
-                      .subject_id = to_string(change.port.device) + "/" + std::to_string(change.port.port),
+                      .subject_id = fmt::format("{}/{}", to_string(change.port.device), change.port.port),
                       .severity = AlarmSeverity::critical,
                       .text = name_of(change.port) + ": " + change.text + then});
   }
@@ -245,8 +247,8 @@ void QosKeeper::report_written() {
 
 std::string QosKeeper::text_of(const PortKeeper::Failure& failure) const {
   if (failure.ports == 0) return {};
-  return std::to_string(failure.ports) + (failure.ports == 1 ? " port does" : " ports do") +
-         " not have the tables for classes and partitions, first " + name_of(failure.port) + ": " + failure.reason;
+  return fmt::format("{}{} not have the tables for classes and partitions, first {}: {}", failure.ports,
+                     failure.ports == 1 ? " port does" : " ports do", name_of(failure.port), failure.reason);
 }
 
 std::string QosKeeper::name_of(PortRef port) const {
@@ -256,7 +258,7 @@ std::string QosKeeper::name_of(PortRef port) const {
   const std::string device = sw    ? std::string(t.name(sw))
                              : hca ? std::string(t.description(hca))
                                    : to_string(port.device);
-  return device + " port " + std::to_string(port.port);
+  return fmt::format("{} port {}", device, port.port);
 }
 
 void QosKeeper::show() {

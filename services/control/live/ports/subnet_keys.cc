@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "fabric/base/plural.h"
 
 namespace railweave::control {
@@ -29,7 +31,7 @@ std::string SubnetKeys::names(const std::vector<PortRef>& ports) const {
   for (std::size_t i = 0; i < std::min(ports.size(), kNamed); ++i) {
     text += (i == 0 ? "" : ", ") + name(ports[i].device);
   }
-  return ports.size() <= kNamed ? text : text + " and " + std::to_string(ports.size() - kNamed) + " more";
+  return ports.size() <= kNamed ? text : fmt::format("{} and {} more", text, ports.size() - kNamed);
 }
 
 Result<void> SubnetKeys::keep(const ClusterState& state) {

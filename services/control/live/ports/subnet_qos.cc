@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/live/ports/ingress_users.h"
 
 namespace railweave::control {
@@ -279,7 +281,7 @@ Result<OpenSmPolicy> SubnetQos::opensm_policy(const Basis& basis) const {
   // Names of tenants may be longer than OpenSM's, or its own.
   for (TenantPartition& tenant : input.tenants) {
     if (tenant.tenant.size() > 24 || tenant.tenant == "Default" || tenant.tenant == "DEFAULT") {
-      tenant.tenant = "pkey-" + std::to_string(tenant.pkey);
+      tenant.tenant = fmt::format("pkey-{}", tenant.pkey);
     }
   }
   if (!from_->by_port) return fabric::opensm_policy(input, plan_);

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/live/routes/table_reading.h"
 
 namespace railweave::control {
@@ -20,9 +22,10 @@ std::string OpensmMatch::find_other_lid(const RoutingScope& scope) const {
     if (t.subnet(destination.home) != links_.subnet()) continue;
     const Lid lid = context_.driver().read_lid(t.guid(t.hca_of(destination.port)), t.number(destination.port));
     if (lid == 0 || lid == scope.lid(id)) continue;
-    return "port " + t.port_text(destination.port) + " has LID " + std::to_string(lid) + ", not " +
-           std::to_string(scope.lid(id)) +
-           " as in the accepted topology: accept what was discovered (railweave fabric discover --accept)";
+    return fmt::format(
+        "port {} has LID {}, not {} as in the accepted topology: accept what was discovered (railweave fabric discover "
+        "--accept)",
+        t.port_text(destination.port), lid, scope.lid(id));
   }
   return {};
 }
@@ -32,9 +35,10 @@ bool OpensmMatch::compare(const Routing& applied, const Routing& wanted) {
   const std::uint64_t differing =
       problem.empty() ? differing_blocks(applied.tables, wanted.tables, links_.switches()) : 0;
   if (differing != 0) {
-    problem =
-        "OpenSM's tables differ from Railweave's in " + std::to_string(differing) +
-        " blocks and are not changed: check that its routing engine is railweave and that it knows the same drains";
+    problem = fmt::format(
+        "OpenSM's tables differ from Railweave's in {} blocks and are not changed: check that its routing engine is "
+        "railweave and that it knows the same drains",
+        differing);
   }
   matches_ = problem.empty();
   SubnetStatus& status = context_.status();

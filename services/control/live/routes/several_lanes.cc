@@ -2,6 +2,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/live/routes/table_reading.h"
 #include "services/control/views/one_lane_routes.h"
@@ -120,11 +122,12 @@ void SubnetRoutes::show_lanes() {
     status.lanes = LanesStatus{
         .used = wanted_.lanes_used(), .needed = std::max(lanes_.needed, wanted_.lanes_used()), .problem = lanes_.why};
   }
-  context_.alarms().set_subnet("routes.onOneLane", AlarmSeverity::warning,
-                               !lanes_.are_lacking() || !context_.writes()
-                                   ? ""
-                                   : context_.name() + ": routes of this shape need " + std::to_string(lanes_.needed) +
-                                         " lanes; those written go up and then down, on one lane: " + lanes_.why);
+  context_.alarms().set_subnet(
+      "routes.onOneLane", AlarmSeverity::warning,
+      !lanes_.are_lacking() || !context_.writes()
+          ? ""
+          : fmt::format("{}: routes of this shape need {} lanes; those written go up and then down, on one lane: {}",
+                        context_.name(), lanes_.needed, lanes_.why));
 }
 
 }  // namespace railweave::control

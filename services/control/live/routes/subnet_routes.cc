@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/live/routes/drain_progress.h"
 #include "services/control/live/routes/table_reading.h"
 
@@ -151,7 +153,7 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
       other_levels == routing.findings.end() || !writes ? "" : context_.name() + ": " + other_levels->message);
   const unsigned lanes = lanes_.are_lacking() ? wanted_.lanes_used() : 1;
   if (lanes > 1) {
-    status.problem = std::string(routing.engine) + " routes need " + std::to_string(lanes) + " lanes: " + lanes_.why;
+    status.problem = fmt::format("{} routes need {} lanes: {}", routing.engine, lanes, lanes_.why);
   } else if (ports_.is_done() || !writes) {
     status.problem.clear();  // else it is why nothing may be written
   }

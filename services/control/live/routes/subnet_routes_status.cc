@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/live/routes/table_reading.h"
 
@@ -74,9 +76,9 @@ std::vector<SwitchId> SubnetRoutes::unknown_present() const {
 }
 
 std::string SubnetRoutes::missing_text() const {
-  const std::string all = " of " + std::to_string(links_.switches().size()) + " switches";
+  const std::string all = fmt::format(" of {} switches", links_.switches().size());
   if (const auto waiting = unknown_present().size(); waiting != 0) {
-    return std::to_string(waiting) + all + " do not answer; their tables are written when they do";
+    return fmt::format("{}{} do not answer; their tables are written when they do", waiting, all);
   }
   std::size_t unreached = 0;
   std::size_t unseen = 0;
@@ -87,10 +89,9 @@ std::string SubnetRoutes::missing_text() const {
     if (!presences_.is_present(sw)) ++unreached;
     if (context_.now() - std::max(applied_.read_us(sw), probe_.seen_us(sw)) > recent_us) ++unseen;
   }
-  if (unreached != 0) return std::to_string(unreached) + all + " do not answer";
+  if (unreached != 0) return fmt::format("{}{} do not answer", unreached, all);
   if (unseen != 0) {
-    return "the tables of " + std::to_string(unseen) + all + " were not read for more than " +
-           std::to_string(recent_us / 1'000'000) + " s";
+    return fmt::format("the tables of {}{} were not read for more than {} s", unseen, all, recent_us / 1'000'000);
   }
   if (verdict_ && !verdict_->text.empty()) return verdict_->text;
   return {};
@@ -101,8 +102,7 @@ std::string SubnetRoutes::changes_text() const {
   const SubnetStatus& status = context_.status();
   if (status.discovery.changes == nullptr || status.discovery.changes->items.empty()) return {};
   const std::size_t count = status.discovery.changes->items.size();
-  return status.discovery.changes->items.front().text +
-         (count == 1 ? "" : ", and " + std::to_string(count - 1) + " more") +
+  return status.discovery.changes->items.front().text + (count == 1 ? "" : fmt::format(", and {} more", count - 1)) +
          "; it has no service until it is accepted: railweave subnets changes " + context_.options.subnet;
 }
 
@@ -297,16 +297,16 @@ KnownTables SubnetRoutes::known_tables(const ClusterState& state) {
     return {.reason = problem.empty() ? "the tables of its switches were not read yet" : problem};
   }
   const auto unread = static_cast<std::uint64_t>(unknown_present().size());
-  const std::string all = " of " + std::to_string(links_.switches().size()) + " switches";
+  const std::string all = fmt::format(" of {} switches", links_.switches().size());
   was_read_whole_ = was_read_whole_ || unread == 0;
-  if (!was_read_whole_) return {.unread = unread, .reason = std::to_string(unread) + all + " were not read yet"};
+  if (!was_read_whole_) return {.unread = unread, .reason = fmt::format("{}{} were not read yet", unread, all)};
   KnownTables known{
       .routing = &applied_.routing(), .unread = unread, .lost_pairs = verdict_ ? verdict_->lost : std::uint64_t{0}};
   switch (context_.mode()) {
     case SubnetMode::direct:
       known.are_wanted = !lanes_.are_lacking() && same_tables(known.routing->tables, wanted_.routing().tables);
       if (lanes_.are_lacking()) {
-        known.reason = "they are on one lane, where Railweave would use " + std::to_string(lanes_.needed);
+        known.reason = fmt::format("they are on one lane, where Railweave would use {}", lanes_.needed);
       } else if (!known.are_wanted)
         known.reason = problem.empty() ? "they are not written yet" : problem;
       break;
@@ -323,8 +323,8 @@ KnownTables SubnetRoutes::known_tables(const ClusterState& state) {
       break;
   }
   if (unread != 0) {
-    known.reason += (known.reason.empty() ? "" : "; ") + std::to_string(unread) + all +
-                    " do not answer, and what they hold is not known";
+    known.reason += fmt::format("{}{}{} do not answer, and what they hold is not known",
+                                known.reason.empty() ? "" : "; ", unread, all);
   }
   return known;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/control/live/routes/table_reading.h"
 
 namespace railweave::control {
@@ -23,7 +25,7 @@ bool is_by_tables(UnreachedPair::Reason reason) {
 
 std::string end_port_name(const Topology& t, PortId port) {
   const HcaId hca = t.hca_of(port);
-  return hca ? "'" + std::string(t.description(hca)) + "' port " + std::to_string(t.number(port)) : t.port_text(port);
+  return hca ? fmt::format("'{}' port {}", t.description(hca), t.number(port)) : t.port_text(port);
 }
 
 }  // namespace
@@ -177,8 +179,8 @@ std::optional<TruthProbe::Verdict> TruthProbe::take_walk(const WantedRoutes& wan
   const auto add = [&](const std::string& text) { verdict.text += (verdict.text.empty() ? "" : "; ") + text; };
   if (report.credit_loops != 0) add("the tables that switches hold can deadlock");
   if (links_differing_ != 0) {
-    add(std::to_string(links_differing_) + (links_differing_ == 1 ? " link is" : " links are") +
-        " in another state than the sweeps found");
+    add(fmt::format("{}{} in another state than the sweeps found", links_differing_,
+                    links_differing_ == 1 ? " link is" : " links are"));
   }
   return verdict;
 }
@@ -193,24 +195,24 @@ void TruthProbe::count_lids(const RoutingScope& scope, Verdict& verdict) const {
     const DestinationId id = scope.find(port);
     if (!id || scope.lid(id) == cables_[i].lid) continue;
     if (verdict.lids_differing++ >= kMaxPairsNamed) continue;
-    verdict.text += (verdict.text.empty() ? "" : "; ") + end_port_name(t, port) + " has LID " +
-                    std::to_string(cables_[i].lid) + ", not " + std::to_string(scope.lid(id));
+    verdict.text += fmt::format("{}{} has LID {}, not {}", verdict.text.empty() ? "" : "; ", end_port_name(t, port),
+                                cables_[i].lid, scope.lid(id));
   }
 }
 
 std::string TruthProbe::pairs_text(const AuditReport& report, std::uint64_t lost) const {
   const Topology& t = *links_.topology();
   const RoutingScope& scope = seen_->tables.scope();
-  std::string text = "by the tables that switches hold " + std::to_string(lost) + " of " +
-                     std::to_string(report.pairs) + " pairs of end ports cannot reach each other: ";
+  std::string text = fmt::format(
+      "by the tables that switches hold {} of {} pairs of end ports cannot reach each other: ", lost, report.pairs);
   std::size_t named = 0;
   for (const UnreachedPair& pair : report.unreached) {
     if (!is_by_tables(pair.reason) || named == kMaxPairsNamed) continue;
     const Destination& to = scope.destination(pair.destination);
     const std::string name = to.port ? end_port_name(t, to.port) : "switch " + std::string(t.name(to.home));
-    text += (named++ == 0 ? "" : ", ") + std::to_string(pair.sources) + " of " + std::string(t.name(pair.from)) +
-            " to " + name + " (" + std::string(fabric::to_string(pair.reason)) +
-            (pair.at ? " at " + std::string(t.name(pair.at)) : std::string()) + ")";
+    text +=
+        fmt::format("{}{} of {} to {} ({}{})", named++ == 0 ? "" : ", ", pair.sources, t.name(pair.from), name,
+                    fabric::to_string(pair.reason), pair.at ? " at " + std::string(t.name(pair.at)) : std::string());
   }
   if (named < lost) text += ", and more";
   return text;

@@ -4,6 +4,8 @@
 #include <random>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/job.h"
@@ -34,7 +36,7 @@ ExitCode exit_code_of_item(const Json& item, const std::string& server) {
 }  // namespace
 
 void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key, const Json& gang) {
-  if (!gang.is_null() && jobs.size() > kBatch) fail_usage("a gang has at most " + std::to_string(kBatch) + " jobs");
+  if (!gang.is_null() && jobs.size() > kBatch) fail_usage(fmt::format("a gang has at most {} jobs", kBatch));
   const std::string first = key.empty() ? fresh_key() : key;
   Output& output = session.output;
   Json answers = Json::array();
@@ -44,7 +46,7 @@ void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std
     const std::size_t to = std::min(jobs.size(), from + kBatch);
     for (std::size_t i = from; i < to; ++i) {
       items.push_back(jobs[i].body);
-      items.back()["key"] = first + "-" + std::to_string(i);
+      items.back()["key"] = fmt::format("{}-{}", first, i);
     }
     Json body{{"items", std::move(items)}};
     if (!gang.is_null()) body["gang"] = gang;

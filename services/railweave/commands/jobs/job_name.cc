@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -21,7 +23,7 @@ bool is_id(std::string_view name) { return name.starts_with(kIdStart) && is_numb
 // "job-000005" for 5.
 std::string id_of_number(const std::string& number) {
   constexpr std::size_t kDigits = 6;
-  return std::string(kIdStart) + std::string(kDigits - std::min(kDigits, number.size()), '0') + number;
+  return fmt::format("{}{}{}", kIdStart, std::string(kDigits - std::min(kDigits, number.size()), '0'), number);
 }
 
 bool has_ended(const Json& job) { return text_of(job, "state") != "placed" && text_of(job, "state") != "queued"; }
@@ -32,10 +34,10 @@ bool has_ended(const Json& job) { return text_of(job, "state") != "placed" && te
     text += (i == 0 ? "" : ", ") + text_of(jobs[i], "id") + " (" + text_of(jobs[i], "tenant") + ", " +
             text_of(jobs[i], "state") + ")";
   }
-  if (jobs.size() > kNamed) text += " and " + std::to_string(jobs.size() - kNamed) + " more";
+  if (jobs.size() > kNamed) text += fmt::format(" and {} more", jobs.size() - kNamed);
   throw CommandFailure({ErrorKind::conflict,
                         "cli.ambiguousName",
-                        std::to_string(jobs.size()) + " jobs are called '" + name + "': " + text,
+                        fmt::format("{} jobs are called '{}': {}", jobs.size(), name, text),
                         {},
                         "give the id of one; railweave jobs list --name '" + name + "' lists them"});
 }

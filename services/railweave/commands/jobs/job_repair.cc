@@ -1,6 +1,8 @@
 // railweave jobs repair|checkpoint.
 #include <charconv>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/commands/jobs/job_name.h"
@@ -34,7 +36,7 @@ std::string gpu_text(const Json& gpu) { return text_of(gpu, "node") + ":" + text
 std::string gpu_hours(const Json& seconds) {
   if (!seconds.is_number()) return "-";
   const auto tenths = static_cast<std::uint64_t>(seconds.get<double>() / 360.0);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
+  return fmt::format("{}.{}", tenths / 10, tenths % 10);
 }
 
 void print_plan(Output& output, const Json& plan) {
@@ -45,8 +47,8 @@ void print_plan(Output& output, const Json& plan) {
   if (!list(plan, "drains").empty()) sheet.add("Drains", joined(list(plan, "drains"), 6));
   sheet.add("Moves", flag_of(plan, "placedAnew")
                          ? std::string("the whole job: no exchange of GPUs satisfies its requirements")
-                         : std::to_string(list(plan, "moves").size()) + " ranks, within one " +
-                               level_text(text_of(plan, "within")));
+                         : fmt::format("{} ranks, within one {}", list(plan, "moves").size(),
+                                       level_text(text_of(plan, "within"))));
   const auto per_step = [&](const char* name) { return milliseconds(field(field(plan, name), "communicationMs")); };
   sheet.add("Communication",
             per_step("predictedBefore") + " per step before, " + per_step("predictedAfter") + " after");

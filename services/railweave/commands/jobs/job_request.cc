@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_document.h"
@@ -27,7 +29,7 @@ std::string group_name(const std::string& text) {
 std::pair<std::string, std::string> split(const std::string& text, const char* option, const char* form) {
   const auto equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
-    fail_usage(std::string(option) + " takes " + form + ", not '" + text + "'");
+    fail_usage(fmt::format("{} takes {}, not '{}'", option, form, text));
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -60,7 +62,7 @@ Json read_object(const std::string& given, const char* option) {
     std::size_t from = 0;
     for (std::size_t dot = key.find('.'); dot != std::string::npos; from = dot + 1, dot = key.find('.', from)) {
       at = &(*at)[key.substr(from, dot - from)];
-      if (!at->is_object() && !at->is_null()) fail_usage(std::string(option) + " sets '" + key + "' twice");
+      if (!at->is_object() && !at->is_null()) fail_usage(fmt::format("{} sets '{}' twice", option, key));
     }
     (*at)[key.substr(from)] = value_named(value);
     begin = end + 1;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_batch.h"
 #include "services/railweave/commands/jobs/job_commands.h"
@@ -30,7 +32,7 @@ void put_rules(Json& gang, const std::vector<std::string>& rules, const char* op
   for (const std::string& rule : rules) {
     const auto equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0) {
-      fail_usage(std::string(option) + " takes ROLE,ROLE=LEVEL, not '" + rule + "'");
+      fail_usage(fmt::format("{} takes ROLE,ROLE=LEVEL, not '{}'", option, rule));
     }
     Json roles = Json::array();
     for (std::size_t begin = 0; begin <= equals;) {

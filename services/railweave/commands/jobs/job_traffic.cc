@@ -3,6 +3,8 @@
 #include <functional>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/resource.h"
 #include "services/railweave/commands/jobs/job_commands.h"
@@ -43,8 +45,8 @@ void print_traffic(Session& session, const std::string& id) {
   output.text(table.text(output.terminal()));
   if (pairs.size() <= kPairsShown) return;
   output.flush();
-  output.note("the first " + std::to_string(kPairsShown) + " of " + std::to_string(pairs.size()) +
-              " pairs, those that send most; -o json has all");
+  output.note(
+      fmt::format("the first {} of {} pairs, those that send most; -o json has all", kPairsShown, pairs.size()));
 }
 
 }  // namespace

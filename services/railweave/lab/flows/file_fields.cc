@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_document.h"
 #include "services/railweave/terminal/input_file.h"
@@ -50,7 +52,7 @@ bool FileFields::flag(const char* name, bool fallback) {
 }
 
 void FileFields::require(const char* name) const {
-  if (!value_.contains(name)) refuse_at(where_, "the field '" + std::string(name) + "' is missing");
+  if (!value_.contains(name)) refuse_at(where_, fmt::format("the field '{}' is missing", name));
 }
 
 void FileFields::finish() const {
@@ -68,8 +70,7 @@ void FileFields::refuse(const char* name, std::string message, std::string hint)
 
 const Json& file_list(const Json& document, const char* field, const std::string& source) {
   const Json& items = document.is_object() && document.contains(field) ? document[field] : document;
-  if (!items.is_array())
-    refuse_at(source, std::string("a list is required, or an object with the list '") + field + "'");
+  if (!items.is_array()) refuse_at(source, fmt::format("a list is required, or an object with the list '{}'", field));
   return items;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/formatted.h"
 #include "services/railweave/terminal/table.h"
 
@@ -62,7 +64,7 @@ void print_tables(Output& output, const FlowReport& report, const Json& document
   Sheet sheet;
   sheet.add("Engine", text_of(document, "engine") + ": " + text_of(document, "engineReason"));
   const Json& failed = list(document, "failedLinks");
-  if (!failed.empty()) sheet.add("Failed links", std::to_string(failed.size()) + ": " + joined(failed, 2));
+  if (!failed.empty()) sheet.add("Failed links", fmt::format("{}: {}", failed.size(), joined(failed, 2)));
   sheet.add("Solved", formatted("%.1f ms", field(document, "solveMs").get<double>()) + ", " +
                           text_of(document, "solutions") + " solutions" +
                           (flag_of(document, "settled") ? "" : "; shares of classes did not converge"));

@@ -1,5 +1,7 @@
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/lab/flows/flow_job.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -56,7 +58,7 @@ std::vector<JobRequestEntry> read_job_requests(const std::string& path, const fa
   const std::string source = source_name(path);
   std::vector<JobRequestEntry> entries;
   for (const Json& item : file_list(document, "jobs", source)) {
-    const std::string where = source + ": /jobs/" + std::to_string(entries.size());
+    const std::string where = fmt::format("{}: /jobs/{}", source, entries.size());
     if (!item.is_object())
       throw CommandFailure({ErrorKind::invalid, "lab.invalidFile", "an object is required", where, {}});
     JobRequestEntry entry;
@@ -72,7 +74,7 @@ std::vector<JobRequestEntry> read_job_requests(const std::string& path, const fa
       throw CommandFailure(std::move(error));
     }
     entry.spec = std::move(*spec);
-    entry.job.name = entry.spec.name.empty() ? "job-" + std::to_string(entries.size() + 1) : entry.spec.name;
+    entry.job.name = entry.spec.name.empty() ? fmt::format("job-{}", entries.size() + 1) : entry.spec.name;
     entry.job.tenant = entry.spec.tenant;
     if (!entry.class_given) {  // as admission chooses: the first class bound by bandwidth for a guarantee
       entry.job.qos_class = last_class(classes);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <map>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/svg.h"
 
 namespace railweave::cli {
@@ -23,7 +25,7 @@ std::pair<int, std::string> stage_of(const Topology& t, PortId out) {
   if (!t.is_switch_port(in)) return {2 * kAcross, "hosts down"};
   const int from = t.tier(t.switch_of(out)), to = t.tier(t.switch_of(in));
   if (from == Topology::kNoTier || to == Topology::kNoTier) return {kOther, "beyond hosts"};
-  const std::string tier = "tier " + std::to_string(std::min(from, to));
+  const std::string tier = fmt::format("tier {}", std::min(from, to));
   if (from < to) return {1 + from, tier + " up"};
   if (from > to) return {2 * kAcross - 1 - to, tier + " down"};
   return {kAcross, tier + " across"};
@@ -83,14 +85,14 @@ std::vector<LinkHeat> hottest(std::vector<LinkHeat> heats, std::size_t most) {
 
 std::string end_text(const Topology& topology, PortId port) {
   if (topology.is_switch_port(port)) {
-    return std::string(topology.name(topology.switch_of(port))) + "/" + std::to_string(topology.number(port));
+    return fmt::format("{}/{}", topology.name(topology.switch_of(port)), topology.number(port));
   }
   if (!topology.is_hca_port(port)) return topology.port_text(port);
   const fabric::HcaId hca = topology.hca_of(port);
   if (!topology.host(hca)) return topology.port_text(port);
   std::string text(topology.name(topology.host(hca)));
   if (!topology.device(hca).empty()) text += "/" + std::string(topology.device(hca));
-  return text + "/" + std::to_string(topology.number(port));
+  return fmt::format("{}/{}", text, topology.number(port));
 }
 
 std::string link_heat_text(const Topology& topology, fabric::DirectedLink link) {

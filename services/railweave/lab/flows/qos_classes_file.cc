@@ -1,5 +1,7 @@
 #include "services/railweave/lab/flows/qos_classes_file.h"
 
+#include <fmt/core.h>
+
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_file.h"
@@ -13,7 +15,7 @@ fabric::QosClasses read_qos_classes(const std::string& path) {
   fabric::QosClasses classes;
   const char* name = field(document, "items").is_array() ? "items" : "classes";
   for (const Json& item : file_list(document, name, source)) {
-    FileFields fields(item, source + ": /classes/" + std::to_string(classes.size()));
+    FileFields fields(item, fmt::format("{}: /classes/{}", source, classes.size()));
     fabric::QosClass one;
     for (const char* needed : {"name", "sharePermille", "dscp"}) fields.require(needed);
     one.name = fields.text("name");

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <set>
 
+#include <fmt/core.h>
+
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/lab/flows/flow_job.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -28,7 +30,7 @@ struct GivenFlow {
 std::vector<GivenFlow> from_json(const Json& document, const std::string& source) {
   std::vector<GivenFlow> flows;
   for (const Json& item : file_list(document, "flows", source)) {
-    GivenFlow flow{.where = source + ": /flows/" + std::to_string(flows.size())};
+    GivenFlow flow{.where = fmt::format("{}: /flows/{}", source, flows.size())};
     FileFields fields(item, flow.where);
     fields.require("from");
     fields.require("to");
@@ -64,7 +66,7 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
     const auto cells = cells_of(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (cells.size() == 1 && cells[0].empty()) continue;
-    GivenFlow flow{.where = source + ": line " + std::to_string(number)};
+    GivenFlow flow{.where = fmt::format("{}: line {}", source, number)};
     if (heading.empty()) {
       heading = cells;
       for (const auto& name : heading) {
@@ -74,14 +76,13 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
       }
       for (const char* needed : {"from", "to"}) {
         if (std::ranges::find(heading, needed) == heading.end()) {
-          refuse(flow.where, "the column '" + std::string(needed) + "' is missing");
+          refuse(flow.where, fmt::format("the column '{}' is missing", needed));
         }
       }
       continue;
     }
     if (cells.size() != heading.size()) {
-      refuse(flow.where,
-             "expected " + std::to_string(heading.size()) + " cells, found " + std::to_string(cells.size()));
+      refuse(flow.where, fmt::format("expected {} cells, found {}", heading.size(), cells.size()));
     }
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (heading[i] == "from") flow.from = cells[i];

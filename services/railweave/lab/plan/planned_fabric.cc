@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/generate/generate.h"
 #include "scheduler/placement/placer.h"
 
@@ -72,10 +74,9 @@ std::uint64_t FabricShape::rails() const {
 std::string FabricShape::name() const {
   std::string text = kind;
   if (kind != "rail-only") {
-    text += ", " + std::to_string(tiers) + (tiers == 1 ? " tier, " : " tiers, ") + number(oversubscription) + ":1";
+    text += fmt::format(", {}{}{}:1", tiers, tiers == 1 ? " tier, " : " tiers, ", number(oversubscription));
   }
-  return text + ", " + std::to_string(rails()) + (kind == "fat-tree" ? " adapters" : " rails") + ", NVL" +
-         std::to_string(domain);
+  return fmt::format("{}, {}{}, NVL{}", text, rails(), kind == "fat-tree" ? " adapters" : " rails", domain);
 }
 
 std::vector<FabricShape> shapes_of(const ShapeChoices& choices) {

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/opensm/files/opensm_files.h"
 #include "services/railweave/lab/qos/port_runs.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -14,7 +16,7 @@ namespace {
 std::string weights_text(const fabric::VlArbitration& arbitration) {
   std::string text;
   for (const fabric::VlWeight entry : arbitration.low) {
-    text += (text.empty() ? "" : ",") + std::to_string(entry.vl) + ":" + std::to_string(entry.weight);
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", entry.vl, entry.weight);
   }
   return text;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/flow/directed_link.h"
 #include "fabric/formats/sonic/sonic_qos.h"
 #include "services/railweave/lab/qos/class_percents.h"
@@ -24,7 +26,7 @@ std::pair<double, double> add_ports(const fabric::TopologyPtr& cabled, fabric::S
   for (const fabric::PortId port : topology.ports(sw)) {
     if (!topology.peer(port)) continue;
     const auto spec = topology.spec(topology.link(port));
-    const std::string name = "Ethernet" + std::to_string((topology.number(port) - 1) * options.port_step);
+    const std::string name = fmt::format("Ethernet{}", (topology.number(port) - 1) * options.port_step);
     const auto mbps = static_cast<std::int64_t>(capacity[fabric::directed_link(topology, port)]);
     qos.ports.push_back(name);
     qos.buffers->cables.push_back(
@@ -72,8 +74,8 @@ std::string sonic_config(const fabric::TopologyPtr& cabled, fabric::SwitchId sw,
     notes.push_back("congestion notifications (DSCP 48) have no queue of their own: there are 8 classes already");
   }
   qos.other_class = fabric::class_number(classes, fabric::lowest_class(classes));
-  notes.push_back("ports are named Ethernet0, Ethernet" + std::to_string(options.port_step) + ", ...; buffers assume " +
-                  std::to_string(options.buffer_mib) + " MiB of packet memory");
+  notes.push_back(fmt::format("ports are named Ethernet0, Ethernet{}, ...; buffers assume {} MiB of packet memory",
+                              options.port_step, options.buffer_mib));
   return value_or_fail(fabric::write_sonic_qos(qos));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <fmt/core.h>
+
 #include "fabric/drivers/linux_tc/tc_commands.h"
 #include "fabric/flow/directed_link.h"
 #include "services/railweave/lab/qos/class_percents.h"
@@ -36,7 +38,7 @@ std::string for_each_port(const fabric::TopologyPtr& cabled, fabric::HostId host
     }
   }
   if (!text.empty()) return text;
-  const std::string name = "host '" + std::string(topology.name(host)) + "' has no cabled Ethernet adapter";
+  const std::string name = fmt::format("host '{}' has no cabled Ethernet adapter", topology.name(host));
   if (has_infiniband)
     fail_usage(name, "its adapters are InfiniBand, which the subnet's lanes serve: --to infiniband or opensm");
   fail_usage(name);

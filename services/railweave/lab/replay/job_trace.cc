@@ -7,6 +7,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include <fmt/core.h>
+
 #include "scheduler/collective/traffic.h"
 
 namespace railweave::cli {
@@ -14,8 +16,8 @@ namespace {
 
 std::unexpected<Error> unreadable(std::string_view source, std::size_t line, std::string message,
                                   std::string hint = {}) {
-  return fail(ErrorKind::malformed, "lab.unreadableTrace", std::move(message),
-              std::string(source) + ", line " + std::to_string(line), std::move(hint));
+  return fail(ErrorKind::malformed, "lab.unreadableTrace", std::move(message), fmt::format("{}, line {}", source, line),
+              std::move(hint));
 }
 
 constexpr std::size_t kMaxColumns = 64;
@@ -84,7 +86,7 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
         const auto found = std::ranges::find(cells, kNames[column]);
         if (found != cells.end()) at[column] = static_cast<std::size_t>(found - cells.begin());
         if (found == cells.end() && column != kCluster) {
-          return unreadable(source, number, "there is no column '" + std::string(kNames[column]) + "'",
+          return unreadable(source, number, fmt::format("there is no column '{}'", kNames[column]),
                             "the first line names the columns: timestamp,duration,num_gpus,gpu_time,cluster");
         }
       }
@@ -93,8 +95,7 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
     const auto cell = [&](Column column) { return at[column] < cells.size() ? cells[at[column]] : std::string_view(); };
     const auto wrong = [&](Column column, std::string_view expected) {
       return unreadable(source, number,
-                        std::string(kNames[column]) + " '" + std::string(cell(column).substr(0, 40)) + "' is not " +
-                            std::string(expected));
+                        fmt::format("{} '{}' is not {}", kNames[column], cell(column).substr(0, 40), expected));
     };
     TraceJob job;
     const auto time = time_of(cell(kTime));
@@ -121,7 +122,7 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
     job.tenant = known->second;
     if (trace.tenants.size() > kMaxTraceTenants || trace.jobs.size() == kMaxTraceJobs) {
       return fail(ErrorKind::tooLarge, "lab.traceTooLarge", "the trace has more than 2,000,000 jobs or 10,000 tenants",
-                  std::string(source) + ", line " + std::to_string(number));
+                  fmt::format("{}, line {}", source, number));
     }
     trace.jobs.push_back(job);
   }

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "services/railweave/terminal/svg.h"
 
 namespace railweave::cli {
@@ -19,8 +21,8 @@ constexpr std::array<const char*, 6> kDashes = {"none", "9 4", "3 3", "12 3 3 3"
 
 // Lines that lie on each other are all seen: the first is the widest, the last the narrowest, and each has its dashes.
 std::string stroke(std::size_t i, std::size_t count) {
-  return std::string("stroke='") + kColours[i % kColours.size()] + "' stroke-width='" + std::to_string(count - i) +
-         ".5' stroke-dasharray='" + kDashes[i % kDashes.size()] + "'";
+  return fmt::format("stroke='{}' stroke-width='{}.5' stroke-dasharray='{}'", kColours[i % kColours.size()], count - i,
+                     kDashes[i % kDashes.size()]);
 }
 
 template <class... Values>
