@@ -104,7 +104,7 @@ export function requestOf(form: JobForm): JobRequest {
   if (exclude.length > 0) request.excludeNodes = exclude;
   const on = adoptedNodes(form);
   if (form.queue && on.length === 0) request.queue = true;
-  if (form.launcher) request.launcher = { acknowledges: true };
+  if (form.launcher) request.launcher = { acknowledges: true, checkpointable: false };
   if (on.length > 0) request.adopt = { nodes: on, ...(form.onGpus.trim() ? { gpus: form.onGpus.split(/[\s,]+/).filter(Boolean).map(Number) } : {}) };
   return request;
 }
