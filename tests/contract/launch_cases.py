@@ -1,4 +1,5 @@
 """Jobs that a launcher acknowledges: offered, accepted, running, releasing, freed."""
+from guarantee_cases import TERMS
 from queue_cases import ALL, job, state_of, submit
 from small_fabric import GPUS
 from waiting import until
@@ -100,10 +101,19 @@ def moves(session):
     names = [submit(session, name="trains", gpus=3, minRuntime="PT0S", launcher={"checkpointable": True})["id"] for _ in range(4)]
     assert session.call("getJob", 200, path={"id": names[0]}).json["launcher"]["checkpointable"]
     for name in names:
-        session.call("acceptMove", 409, "jobs.noMove", path={"id": name})
+        for operation in ("acceptMove", "declineMove"):
+            session.call(operation, 409, "jobs.noMove", path={"id": name})
     session.call("offerMoves", 409, "moves.nothingWaits", body={})
     session.call("getDefragmentation", 409, "moves.nothingWaits", query={"for": "head"})
     waits = submit(session, name="waits", gpus=None, parallelism={"tensor": 2})["id"]
+    session.call("putTenant", 200, path={"name": "promised"}, body={})
+    session.call("putContract", 200, path={"tenant": "promised"}, body=TERMS)
+    promised = submit(session, name="promised", tenant="promised", gpus=None, parallelism={"tensor": 2})["id"]
+    session.call("offerMoves", 409, "moves.guaranteed", body={"for": promised})
+    session.call("getDefragmentation", 409, "moves.guaranteed", query={"for": promised})
+    session.call("cancelJob", 200, path={"id": promised})
+    session.call("removeContract", 204, path={"tenant": "promised"})
+    session.call("removeTenant", 204, path={"name": "promised"})
     session.call("offerMoves", 409, "moves.none", body={"for": waits})  # none of them runs yet
     session.call("getDefragmentation", 409, "moves.none", query={"for": waits})
     for name in names:
@@ -125,12 +135,17 @@ def moves(session):
     assert state_of(session, waits) == "placed"
     session.call("offerMoves", 409, "jobs.notQueued", body={"for": waits})
     session.call("getDefragmentation", 409, "jobs.notQueued", query={"for": waits})
+    later = submit(session, name="later", gpus=1, notBefore="2100-01-01T00:00:00Z")["id"]
+    session.call("offerMoves", 409, "moves.notNeeded", body={"for": later})
+    session.call("getDefragmentation", 409, "moves.notNeeded", query={"for": later})
+    session.call("cancelJob", 200, path={"id": later})
     for operation, inputs in (("offerMoves", {"body": {"for": "job-999999"}}), ("getDefragmentation", {"query": {"for": "job-999999"}}),
                               ("acceptMove", {"path": {"id": "job-999999"}}), ("declineMove", {"path": {"id": "job-999999"}})):
         session.call(operation, 404, "jobs.notFound", **inputs)
     for operation in ("listMoves", "acceptMove", "declineMove"):
         session.call(operation, 400, "query.unknownParameter", query={"force": "true"},
                      **({} if operation == "listMoves" else {"path": {"id": waits}}))
+    session.call("offerMoves", 400, "query.unknownParameter", query={"force": "true"}, body={})
     session.call("offerMoves", 400, "moves.invalidTarget", body={"for": "all"})
     session.call("getDefragmentation", 400, "moves.invalidTarget", query={"for": "all"})
     for body, code in (("{", "body.notJson"), ("[]", "body.wrongType"), ({"steps": 999}, "body.invalidField"),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <fmt/core.h>
 #include <pugixml.hpp>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/name_text.h"
 #include "fabric/formats/text/text_lines.h"
 
@@ -29,10 +29,9 @@ std::optional<std::uint64_t> parse_bus_id(std::string_view text) {
     const auto [separator, bits] = parts[i];
     const auto end = separator == '\0' ? text.size() : text.find(separator);
     if (end == std::string_view::npos || end == 0) return std::nullopt;
-    std::uint64_t part = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + end, part, 16);
-    if (error != std::errc() || stop != text.data() + end || part >= std::uint64_t{1} << bits) return std::nullopt;
-    value = value << bits | part;
+    const auto part = whole_number<std::uint64_t>(text.substr(0, end), (std::uint64_t{1} << bits) - 1, 16);
+    if (!part) return std::nullopt;
+    value = value << bits | *part;
     text.remove_prefix(separator == '\0' ? end : end + 1);
   }
   return value;

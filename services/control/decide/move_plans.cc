@@ -99,9 +99,13 @@ Result<PlannedMoves> plan_for_job(const ClusterState& state, PlacerCache& placer
     return closed_gpus(state, job->spec.tenant, now_us, expected_end_us(state, *job, now_us)).gpus;
   };
   std::optional<double> period_us;  // where it could start now
+  const auto not_needed = [&] {
+    return refused("moves.notNeeded", fmt::format("{} fits without a move, and none within the budget makes it faster",
+                                                  to_string(waiting.id)));
+  };
   if (const auto now = placer.try_place(waiting.spec)) {
     period_us = scheduler::Placer::period_us(waiting.spec, *now);
-    if (!period_us) return refused("moves.notNeeded", fmt::format("{} fits without a move", to_string(waiting.id)));
+    if (!period_us) return not_needed();
     const double gain = state.queue_rules->policy.place_wait.gain;
     options.accepts = [&, gain](const scheduler::Placement& place) {
       const auto there_us = scheduler::Placer::period_us(waiting.spec, place);
@@ -109,6 +113,7 @@ Result<PlannedMoves> plan_for_job(const ClusterState& state, PlacerCache& placer
     };
   }
   auto room = budget.jobs == 0 ? std::nullopt : scheduler::plan_room(placer, waiting.spec, movable, options);
+  if (!room && period_us) return not_needed();
   if (!room) {
     return refused(
         "moves.none",
