@@ -56,7 +56,7 @@ std::optional<std::int64_t> time_of(std::string_view text) {
   const std::int64_t of_era = y - era * 400;
   const std::int64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
   const std::int64_t days = era * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
-  return days * 86'400 + hour * 3600 + minute * 60 + second;
+  return days * 86'400 + std::int64_t{hour} * 3600 + std::int64_t{minute} * 60 + second;
 }
 
 }  // namespace
