@@ -122,13 +122,13 @@ TEST(PacketGuarantee, AdmittedJobsGetTheirRatesThroughFiniteBuffers) {
   std::printf("%zu fabrics (%zu with failures), %zu promised flows, %.1f GB over links: none below\n", outcome.fabrics,
               outcome.with_failures, outcome.flows, double(outcome.packets_bytes) / 1e9);
   EXPECT_GT(outcome.flows, 10 * seeds);
-  EXPECT_GT(outcome.with_failures, seeds / 4);
+  EXPECT_GE(outcome.with_failures, std::max<std::uint64_t>(1, seeds / 4));
 }
 
 // As few entries as common switches have.
 TEST(PacketGuarantee, HoldsWithTablesOfEightEntries) {
   Outcome outcome;
-  const std::uint64_t seeds = part_of_seeds(16);
+  const std::uint64_t seeds = std::max<std::uint64_t>(2, part_of_seeds(16));
   for (std::uint64_t seed = 41; seed < 41 + seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     try_site(seed, 8, outcome);

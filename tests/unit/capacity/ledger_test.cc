@@ -244,7 +244,7 @@ TEST(Reroute, KeepsJobsAdmittedFirstIfNotAllFit) {
 // For every single failure, the reserved load is enough by the naive computation.
 TEST(SurvivingFailures, ReservesEnoughForEachLinkFailure) {
   std::size_t covered = 0;
-  for (std::uint64_t seed = 1; seed <= part_of_seeds(12); ++seed) {
+  for (std::uint64_t seed = 2; seed < 2 + part_of_seeds(12); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const testing::Routed fabric =
         testing::random_fabric(seed, seed % 2 == 0 ? testing::Health::even : testing::Health::failures);

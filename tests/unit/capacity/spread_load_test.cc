@@ -191,7 +191,7 @@ TEST(SpreadLoad, OfAHoseIsNeverBelowTheLinearPrograms) {
     }
     EXPECT_EQ(sum.below, 0U);
     EXPECT_GT(sum.whole_jobs, part_of_seeds(60));
-    EXPECT_GT(sum.broken_jobs, part_of_seeds(3));
+    EXPECT_GE(sum.broken_jobs, part_of_seeds(3));
     EXPECT_LT(sum.reserved, 1.25 * sum.needed);
     std::printf("%s: %zu links, %.4f of the linear programs, above on %zu\n", std::string(to_text(spread)).c_str(),
                 sum.links, sum.reserved / sum.needed, sum.above);

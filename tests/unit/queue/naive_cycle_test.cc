@@ -265,7 +265,7 @@ TEST(NaiveCycle, DecidesTheSame) {
     starts += naive.starts.size();
     for (const Waits& one : naive.waiting) ++reasons[one.code];
   }
-  EXPECT_GT(starts, part_of_seeds(500));
+  EXPECT_GT(starts, part_of_seeds(400));
   for (const WaitCode code : {WaitCode::behind, WaitCode::no_capacity, WaitCode::would_delay, WaitCode::tenant_quota,
                               WaitCode::held, WaitCode::not_before}) {
     EXPECT_GT(reasons[code], part_of_seeds(100)) << static_cast<int>(code);

@@ -195,7 +195,7 @@ TEST(Certificate, HoldsWhereSubnetsSpreadTheirPackets) {
     spoiled += site.verify() == 1 ? 1 : 0;
   }
   EXPECT_GT(jobs, part_of_seeds(60, 2));
-  EXPECT_GT(spoiled, part_of_seeds(6, 2)) << "what is reserved does not fit single paths";
+  EXPECT_GE(spoiled, part_of_seeds(6, 2)) << "what is reserved does not fit single paths";
 }
 
 TEST(Certificate, DoesNotHoldWhereAnythingIsSpoiled) {
