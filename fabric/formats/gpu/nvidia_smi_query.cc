@@ -1,9 +1,11 @@
 #include "fabric/formats/gpu/nvidia_smi_query.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <pugixml.hpp>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/name_text.h"
 #include "fabric/topology/topology_builder.h"
 
@@ -24,6 +26,14 @@ std::string smi_value(const pugi::xml_node& node) {
   return none ? std::string() : escaped_name(text);
 }
 
+// "0x2937c1a5b2e01122"; none: the GPU is in no fabric.
+std::optional<std::uint64_t> smi_fabric_guid(const pugi::xml_node& gpu) {
+  const std::string_view text = gpu.child("platformInfo").child_value("gpu_fabric_guid");
+  if (!text.starts_with("0x")) return std::nullopt;
+  const auto guid = whole_number<std::uint64_t>(text.substr(2), UINT64_MAX, 16);
+  return guid && *guid != 0 ? guid : std::nullopt;
+}
+
 }  // namespace
 
 Result<MachineGpus> read_nvidia_smi_query(std::string_view text, const ReadOptions& options) {
@@ -42,6 +52,7 @@ Result<MachineGpus> read_nvidia_smi_query(std::string_view text, const ReadOptio
     const std::string product = smi_value(gpu.child("product_name"));
     const std::string uuid = smi_value(gpu.child("fabric").child("clusterUuid"));
     const std::string clique = smi_value(gpu.child("fabric").child("cliqueId"));
+    if (const auto guid = smi_fabric_guid(gpu)) machine.fabric_guids.push_back(*guid);
     if (machine.gpus++ == 0) {
       machine.product = product;
       machine.cluster_uuid = uuid;

@@ -1,9 +1,12 @@
-// Reads `nvidia-smi -q -x`, all that the driver knows of one machine's GPUs: their number, their product, and the NVLink
-// domain that they are in (<fabric> with <clusterUuid> and <cliqueId>). The text does not name the machine.
+// Reads `nvidia-smi -q -x`, all that the driver knows of one machine's GPUs: their number, their product, the NVLink
+// domain that they are in (<fabric> with <clusterUuid> and <cliqueId>) and what they are called there (<platformInfo> with
+// <gpu_fabric_guid>). The text does not name the machine.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fabric/base/error.h"
 #include "fabric/formats/text/read_options.h"
@@ -13,8 +16,9 @@ namespace railweave::fabric {
 struct MachineGpus {
   unsigned gpus = 0;
   std::string product;
-  std::string cluster_uuid, clique;  // as written; empty: none, or N/A
-  bool differ = false;               // GPUs of several products or cliques: those of the first are told
+  std::string cluster_uuid, clique;         // as written; empty: none, or N/A
+  std::vector<std::uint64_t> fabric_guids;  // of those that tell one
+  bool differ = false;                      // GPUs of several products or cliques: those of the first are told
 };
 
 inline constexpr std::size_t kMaxSmiQueryBytes = std::size_t{16} << 20U;

@@ -93,6 +93,14 @@ bool tells_openconfig(const JsonShape& shape, std::string_view text) {
   return dump && text.find("openconfig-") != std::string_view::npos;
 }
 
+// Answers of NMX-C. Its topology is known by no public document; which GPUs are in the domain is in their list.
+Recognised of_nmx(const JsonShape& shape) {
+  if (shape.has("gpuInfoList") || shape.has("gpu_info_list")) return {SourceKind::nmx_gpus, "it has a list of GPUs"};
+  return {SourceKind::unknown,
+          "it is an answer of NMX-C without a list of GPUs: give that to GetGpuInfoList, which tells their trays and "
+          "partitions"};
+}
+
 Recognised of_slurm_jobs(const JsonShape& shape) {
   if (shape.has("jobs/association") || shape.has("jobs/steps")) {
     return {SourceKind::slurm_accounting, "its \"jobs\" have an association"};
@@ -126,6 +134,9 @@ Recognised recognise_json(std::string_view text) {
   }
   if (shape.railweave == "fabric") return {SourceKind::native, "it has \"railweave\": \"fabric\""};
   if (shape.has("apiVersion") || shape.has("items")) return of_kubernetes(shape, text);
+  for (const std::string_view field : {"serverHeader", "server_header", "gpuInfoList", "gpu_info_list"}) {
+    if (shape.has(field)) return of_nmx(shape);
+  }
   if (shape.has("lldp")) return {SourceKind::lldp, "it has \"lldp\""};
   if (shape.has("PORT") && (shape.has("DEVICE_METADATA") || shape.has("DEVICE_NEIGHBOR"))) {
     return {SourceKind::sonic_config, "it has the table PORT"};

@@ -12,6 +12,7 @@
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/gpu/gpu_affinity.h"
 #include "fabric/formats/gpu/nccl_topology.h"
+#include "fabric/formats/gpu/nmx_gpus.h"
 #include "fabric/formats/gpu/nvidia_smi_query.h"
 #include "fabric/formats/gpu/nvidia_smi_topo.h"
 #include "fabric/formats/gpu/nvlink_cliques.h"
@@ -26,6 +27,7 @@
 #include "fabric/formats/site/site_facts.h"
 #include "fabric/formats/slurm/slurm_groups.h"
 #include "fabric/formats/sources/compare_cables.h"
+#include "fabric/formats/sources/nmx_hosts.h"
 #include "fabric/topology/topology.h"
 #include "fabric/topology/topology_builder.h"
 
@@ -132,6 +134,8 @@ class SiteReader {
         return read_kubernetes_nodes(source.text, read, facts_);
       case SourceKind::topograph_model:
         return read_topograph_model(source.text, read, facts_);
+      case SourceKind::nmx_gpus:
+        return read_nmx(source, read);
       case SourceKind::nvidia_smi_query:
         return read_query(source, read);
       default:
@@ -147,10 +151,19 @@ class SiteReader {
     if (!machine->cluster_uuid.empty() && !machine->clique.empty()) {
       facts_.add_domain(source.device, machine->cluster_uuid + "." + machine->clique);
     }
+    guids_.push_back({source.device, machine->fabric_guids});
+    return {};
+  }
+
+  Result<void> read_nmx(const SiteSource& source, const ReadOptions& read) {
+    auto domain = read_nmx_gpus(source.text, read);
+    if (!domain) return std::unexpected(std::move(domain.error()));
+    nmx_.push_back({source.name, std::move(*domain)});
     return {};
   }
 
   Result<void> add_facts() {
+    join_nmx_hosts(nmx_, guids_, facts_);
     if (options_.gpus_per_node > 0) facts_.assume_gpus(options_.gpus_per_node, "--gpus-per-node");
     if (auto done = facts_.move_into(builder_); !done) return done;
     if (options_.gpus_per_node == 0 || !wants_gpus()) return {};
@@ -222,6 +235,8 @@ class SiteReader {
   TopologyBuilder builder_;
   SiteFacts facts_;
   EthernetCables cables_;
+  std::vector<NmxSource> nmx_;
+  std::vector<HostGuids> guids_;
   std::size_t cabled_ = 0;                               // sources that tell of cables
   std::vector<std::pair<std::string, Topology>> dumps_;  // those read into the builder, where there are several
   std::vector<Finding> compared_;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kLinesLookedAt = 200;
 constexpr std::size_t kShownBytes = 60;
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 24> kDescriptions{{
+constexpr std::array<std::pair<SourceKind, std::string_view>, 25> kDescriptions{{
     {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
     {SourceKind::ibsim, "an ibsim netlist"},
     {SourceKind::iblinkinfo, "output of iblinkinfo"},
@@ -36,6 +36,7 @@ constexpr std::array<std::pair<SourceKind, std::string_view>, 24> kDescriptions{
     {SourceKind::slurm_nodes, "output of scontrol show nodes --json"},
     {SourceKind::kubernetes_nodes, "output of kubectl get nodes -o json"},
     {SourceKind::topograph_model, "a model of Topograph"},
+    {SourceKind::nmx_gpus, "an NMX controller's list of GPUs (GetGpuInfoList)"},
     {SourceKind::nvidia_smi_query, "output of nvidia-smi -q -x"},
     {SourceKind::nvidia_smi_topo, "output of nvidia-smi topo -m"},
     {SourceKind::nccl_topology, "a topology file of NCCL"},

@@ -149,8 +149,8 @@ void add_fabric_import_command(CLI::App& fabric, Session& session) {
       .add_option(
           "FILE", options->files,
           "Files of the fabric and of its machines, folders of them, or URLs; - for stdin. All of them or none "
-          "are imported. Read are dumps of cables, and what UFM, Slurm, Kubernetes, LLDP, OpenConfig, SONiC and "
-          "nvidia-smi tell")
+          "are imported. Read are dumps of cables, and what UFM, Slurm, Kubernetes, LLDP, OpenConfig, SONiC, "
+          "nvidia-smi and NMX-C tell")
       ->type_name("FILE")
       ->required();
   command.add_option("--format", options->format, "Format of the files; auto detects it")

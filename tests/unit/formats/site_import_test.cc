@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class SiteImportTest : public ::testing::Test {
  protected:
@@ -61,6 +62,7 @@ TEST_F(SiteImportTest, TellsEverySourceByItsContentAndSaysWhy) {
                                                    {"model.json", SourceKind::topograph_model},
                                                    {"n1.lldp.json", SourceKind::lldp},
                                                    {"config_db.json", SourceKind::sonic_config},
+                                                   {"nmx.json", SourceKind::nmx_gpus},
                                                    {"n2.xml", SourceKind::nvidia_smi_query}};
   ASSERT_EQ(kinds.size(), samples_.size());
   for (const auto& [name, kind] : kinds) {
@@ -222,6 +224,66 @@ TEST_F(SiteImportTest, FactsOfHostsCompleteACabledFabric) {
   EXPECT_EQ(t->switches().size(), 3U);
   EXPECT_THAT(said(*t, "sourcesDisagree"),
               HasSubstr("nodes.json and n1.xml contradict each other in the GPUs of 1 host (n1: 8 and 2)"));
+}
+
+// Hosts by their drivers' GUIDs (161 is 0xa1), domains by the controller's partitions.
+TEST_F(SiteImportTest, ControllersOfDomainsTellWhichHostsShareNvlink) {
+  for (const char* n : {"1", "2", "3", "4"})
+    samples_["n" + std::string(n) + ".xml"] = tray_query("0xa" + std::string(n));
+  const std::vector<std::string> sources{"links.txt", "nmx.json", "n1.xml", "n2.xml", "n3.xml", "n4.xml"};
+  const auto by = [&](const TopologyPtr& t, const char* host) {
+    return t->nvlink_domain(*t->gpus(t->find_host(host)).begin());
+  };
+  for (const bool as_protocol : {false, true}) {
+    if (as_protocol) {
+      std::string& text = samples_["nmx.json"];
+      for (const auto& [from, to] : {std::pair{"serverHeader", "server_header"},
+                                     {"domainUuid", "domain_uuid"},
+                                     {"returnCode", "return_code"},
+                                     {"gpuInfoList", "gpu_info_list"},
+                                     {"gpuUid", "gpu_uid"},
+                                     {"gpuHealth", "gpu_health"},
+                                     {"partitionId", "partition_id"},
+                                     {R"("161")", "161"}})
+        for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; ++at)
+          text.replace(at, std::strlen(from), to);
+    }
+    const TopologyPtr t = must_import(sources);
+    EXPECT_EQ(t->gpus().size(), 4U);
+    EXPECT_EQ(by(t, "n1"), by(t, "n2"));
+    EXPECT_NE(by(t, "n1"), by(t, "n3"));
+    EXPECT_NE(by(t, "n1"), by(t, "n4"));
+    const auto left_out = findings(*t, "rowsLeftOut");
+    ASSERT_EQ(left_out.size(), 1U);
+    EXPECT_THAT(left_out.front().message, HasSubstr("nmx.json: 2 rows were not used"));
+    EXPECT_THAT(left_out.front().objects, Contains(HasSubstr("n4, GPU 0x00000000000000a4")));
+    EXPECT_THAT(left_out.front().objects, Contains(HasSubstr("chassis 1821, slot 17")));
+  }
+  // The driver of n3 tells another clique than the controller its partition.
+  samples_["n3.xml"].insert(
+      samples_["n3.xml"].find("</gpu>"),
+      "<fabric><cliqueId>5</cliqueId><clusterUuid>9f1c6d53-5d9f-4a0f-8f30-1a2b3c4d5e6f</clusterUuid></fabric>");
+  EXPECT_THAT(said(*must_import(sources), "sourcesDisagree"),
+              HasSubstr("contradict each other in the NVLink domains of 1 host"));
+}
+
+TEST_F(SiteImportTest, AnswersOfControllersThatTellNoGpusAreRefused) {
+  std::string& text = samples_["nmx.json"];
+  const std::string good = text;
+  const auto error_with = [&](const std::string& from, const std::string& to) {
+    text = good;
+    text.replace(text.find(from), from.size(), to);
+    const auto done = import({"nmx.json", "n2.xml"});
+    return done ? std::string("read") : done.error().code + ": " + done.error().text();
+  };
+  EXPECT_THAT(error_with("NMX_ST_SUCCESS", "NMX_ST_NOT_READY"), HasSubstr("the controller answered NMX_ST_NOT_READY"));
+  EXPECT_THAT(error_with("domainUuid", "domain"), StartsWith("nmx.noDomain"));
+  EXPECT_THAT(error_with(R"("gpuUid":"162")", R"("gpuUid":"-2")"), HasSubstr("'-2' is not a whole number"));
+  text = R"({"serverHeader":{"domainUuid":"u","returnCode":"NMX_ST_SUCCESS"},"gpuInfoList":[]})";
+  EXPECT_EQ(import({"nmx.json"}).error().code, "nmx.noGpu");
+  const Recognised topology = recognise(R"({"serverHeader":{"domainUuid":"u"},"deviceTopoInfo":[{}]})");
+  EXPECT_EQ(topology.kind, SourceKind::unknown);
+  EXPECT_THAT(topology.why, HasSubstr("GetGpuInfoList"));
 }
 
 TEST_F(SiteImportTest, GroupsThatCablesContradictAreFound) {

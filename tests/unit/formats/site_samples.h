@@ -174,12 +174,37 @@ inline void add_host_samples(Samples& samples) {
       "H100</product_name></gpu></nvidia_smi_log>\n";
 }
 
+// A tray of an NVLink domain as its driver and as the domain's controller tell it: one names its host, the other its partition.
+inline std::string tray_query(const std::string& guid) {
+  return "<?xml version=\"1.0\" ?>\n<nvidia_smi_log><gpu id=\"0\"><product_name>NVIDIA "
+         "GB200</product_name><platformInfo>"
+         "<chassis_serial_number>1821</chassis_serial_number><slot_number>13</slot_number><gpu_fabric_guid>" +
+         guid + "</gpu_fabric_guid></platformInfo></gpu></nvidia_smi_log>\n";
+}
+
+inline void add_nmx_sample(Samples& samples) {
+  const auto gpu = [](const std::string& uid, int slot, const std::string& health, const std::string& partition) {
+    return R"({"loc":{"chassisSerialNumber":"1821","trayIndex":1,"location":{"chassisId":"1","slotId":")" +
+           std::to_string(slot) + R"(","hostId":"1"}},"gpuId":1,"gpuUid":")" + uid + R"(","gpuHealth":")" + health +
+           R"(","partitionId":)" + partition + "}";
+  };
+  samples["nmx.json"] =
+      R"({"serverHeader":{"domainUuid":"9f1c6d53-5d9f-4a0f-8f30-1a2b3c4d5e6f","appVer":"1.3.0","returnCode":"NMX_ST_SUCCESS"},)"
+      R"("context":{},"gpuInfoList":[)" +
+      gpu("161", 13, "NMX_GPU_HEALTH_HEALTHY", R"({"partitionId":32766})") + "," +
+      gpu("162", 14, "NMX_GPU_HEALTH_HEALTHY", R"({"partitionId":32766})") + "," +
+      gpu("163", 15, "NMX_GPU_HEALTH_HEALTHY", R"({"partitionId":7})") + "," +
+      gpu("164", 16, "NMX_GPU_HEALTH_NO_NVLINK", R"({"partitionId":32766})") + "," +
+      gpu("165", 17, "NMX_GPU_HEALTH_HEALTHY", "null") + "]}";
+}
+
 inline Samples site_samples() {
   Samples samples;
   add_cable_samples(samples);
   add_opensm_sample(samples);
   add_ufm_sample(samples);
   add_host_samples(samples);
+  add_nmx_sample(samples);
   return samples;
 }
 
