@@ -78,6 +78,21 @@ def manual_pages(root):
             assert done.returncode == 0 and not said and "NAME" in done.stdout, (file, said)
 
 
+def client_library(root, folder):
+    """The program of the library's page is built against what the package put into the root, by this machine's compiler."""
+    page = (Path(__file__).resolve().parents[2] / "api/client/README.md").read_text()
+    source = folder / "client"
+    source.mkdir()
+    for kind, name in (("cmake", "CMakeLists.txt"), ("cpp", "place.cc")):
+        (source / name).write_text(re.search(rf"^```{kind}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[1])
+    for step in (["-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={root.path}/usr"], ["--build", source / "build"]):
+        done = subprocess.run(["cmake", *step], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-1500:]
+    cache = (source / "build/CMakeCache.txt").read_text()
+    assert f"railweave_DIR:PATH={root.path}/usr" in cache, "another package of CMake was found"
+    assert (source / "build/place").exists()
+
+
 def story(root, packages, folder):
     began = time.monotonic()
     root.install([packages["railweave"], packages["railweaved"]])
@@ -112,17 +127,18 @@ def story(root, packages, folder):
     configuration.write_text(good + "\nno_such_key = 1\n")
     root.run("railweaved", "--config", "/etc/railweave/railweaved.toml", "--check-config", code=2)
     configuration.write_text(good)
-    for name in ("railweave-slurm", "railweave-opensm", "railweave-agent"):
+    for name in ("railweave-slurm", "railweave-opensm", "railweave-agent", "railweave-dev"):
         root.install([packages[name]])
     assert "Usage" in root.run("railweave-slurm", "--help")
     manual_pages(root)
+    client_library(root, folder)
     assert (root.path / "etc/railweave/slurm.env").stat().st_mode & 0o77 == 0
     for name in ("railweave_spank.so", "railweave_opensm.so"):
         for file in root.path.glob(f"usr/lib/**/railweave/*{name}"):
             print(f"{file.name}: {root.run('ldd', str(file)[len(str(root.path)):]).count('not found')} libraries of its program's own")
     root.run("apt-get", "remove", "-y", "-qq", "railweaved", "railweave", "railweave-slurm")
     assert not (root.path / "usr/bin/railweaved").exists() and configuration.exists() and (root.path / "var/lib/railweave/railweave.db").exists()
-    root.run("dpkg", "--purge", "railweaved", "railweave", "railweave-slurm", "railweave-opensm", "railweave-agent")
+    root.run("dpkg", "--purge", "railweaved", "railweave", "railweave-slurm", "railweave-opensm", "railweave-agent", "railweave-dev")
     left = root.run("find", "/etc", "/usr", "/var", "-name", "*railweave*").split()
     assert not left, left
     print("upgraded, removed and purged: configuration and jobs stayed until the purge, and nothing after it")
@@ -134,7 +150,7 @@ def main():
         folder = Path(name)
         debs = built_packages(BUILD, folder)
         packages = {file.name.split("_")[0]: file for file in debs}
-        assert len(packages) == 5, packages
+        assert len(packages) == 6, packages
         inside = folder / "inside"
         inside.mkdir()
         try:
