@@ -114,6 +114,12 @@ void SiteFacts::add_domain(std::string_view host, std::string_view domain) {
   }
 }
 
+void SiteFacts::add_nvlinks(std::string_view host, RateMbps rate, const std::vector<std::string>& short_of) {
+  HostFacts& facts = at(host);
+  if (!facts.nvlink_rate) facts.nvlink_rate = rate;
+  for (const std::string& gpu : short_of) nvlinks_down_.push_back(fmt::format("{}, {}", facts.name, gpu));
+}
+
 void SiteFacts::assume_gpus(unsigned count, const std::string& source) {
   for (HostFacts& facts : hosts_) {
     if (facts.gpus) continue;
@@ -133,6 +139,15 @@ void SiteFacts::add_findings(TopologyBuilder& builder) {
                          source + ": " + plural(rows.count, "row was", "rows were") +
                              " not used: " + rows.objects.front() + (rows.count > 1 ? ", and others" : ""),
                          rows.objects});
+  }
+  if (!nvlinks_down_.empty()) {
+    const std::size_t count = nvlinks_down_.size();
+    const std::string first = nvlinks_down_.front();
+    nvlinks_down_.resize(std::min(count, kMaxFindingObjects));
+    builder.add_finding({"nvlinksDown", Severity::warning,
+                         fmt::format("{} fewer NVLinks up than others of the machine: {}{}",
+                                     plural(count, "GPU has", "GPUs have"), first, count > 1 ? ", and others" : ""),
+                         nvlinks_down_});
   }
   for (auto& [key, said] : disagreements_) {
     builder.add_finding({"sourcesDisagree", Severity::warning,
@@ -157,11 +172,16 @@ void SiteFacts::give_gpus(TopologyBuilder& builder, HostDraft host, const HostFa
   builder.add_label(host, "from/gpus", facts.gpus_from);
   if (!facts.product.empty()) builder.add_label(host, "gpu", facts.product);
   const std::string name(builder.name(host));
+  if (facts.nvlink_rate == RateMbps()) {  // by its links, whatever a clique says
+    for (unsigned g = 0; g < *facts.gpus; ++g) builder.add_gpu(host);
+    return;
+  }
   const bool shared = !facts.domain.empty();
-  const DomainDraft domain = builder.nvlink_domain(shared ? facts.domain : name, {}, nvlink_rate(facts.product));
+  const DomainDraft domain =
+      builder.nvlink_domain(shared ? facts.domain : name, {}, facts.nvlink_rate.value_or(nvlink_rate(facts.product)));
   for (unsigned g = 0; g < *facts.gpus; ++g) builder.set_nvlink_domain(builder.add_gpu(host), domain);
   if (shared) builder.add_label(host, "from/nvlink", facts.domain_from);
-  if (!shared) add_bounded(assumed, name);
+  if (!shared && !facts.nvlink_rate) add_bounded(assumed, name);
 }
 
 // Where one product is known and others say nothing, all are taken for it: labels come late to new nodes.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fabric/base/error.h"
+#include "fabric/base/units.h"
 #include "fabric/topology/finding.h"
 #include "fabric/topology/topology_builder.h"
 
@@ -24,9 +25,10 @@ namespace railweave::fabric {
 struct HostFacts {
   std::string name;
   std::optional<unsigned> gpus;
-  std::string product;             // "NVIDIA-H100-80GB-HBM3"; empty: not known
-  std::vector<std::string> tiers;  // the groups that it is in, nearest first: leaf, spine, core
-  std::string domain;              // hosts of one name share an NVLink domain
+  std::string product;                  // "NVIDIA-H100-80GB-HBM3"; empty: not known
+  std::vector<std::string> tiers;       // the groups that it is in, nearest first: leaf, spine, core
+  std::string domain;                   // hosts of one name share an NVLink domain
+  std::optional<RateMbps> nvlink_rate;  // of each GPU, one direction; 0: it has no NVLink
   std::string gpus_from, tiers_from, domain_from;
 };
 
@@ -41,6 +43,8 @@ class SiteFacts {
   void add_gpus(std::string_view host, unsigned count, std::string_view product = {});
   void add_tiers(std::string_view host, std::vector<std::string> tiers);
   void add_domain(std::string_view host, std::string_view domain);
+  // Of each GPU, one direction; 0: it has no NVLink. `short_of`: in words, its GPUs that have fewer links than others.
+  void add_nvlinks(std::string_view host, RateMbps rate, const std::vector<std::string>& short_of);
   // Of hosts that no source tells it of.
   void assume_gpus(unsigned count, const std::string& source);
   // Something in the source that was not used, and why; `where` is a line, a row or a field.
@@ -55,7 +59,7 @@ class SiteFacts {
 
   // Adds all to the builder. Where it has no switch, hosts and their groups become the fabric: every group a switch with
   // links of assumed rates (tier_switches.h). Where it has some, hosts that no cable knows are left out.
-  // Findings: sourcesDisagree, hostNotCabled, rowsLeftOut, nvlinkAssumed, and those of tier_switches.h. Error: tooLarge.
+  // Findings: sourcesDisagree, hostNotCabled, rowsLeftOut, nvlinkAssumed, nvlinksDown, and those of tier_switches.h. Error: tooLarge.
   Result<void> move_into(TopologyBuilder& builder);
 
  private:
@@ -75,6 +79,7 @@ class SiteFacts {
   std::vector<HostFacts> hosts_;
   std::unordered_map<std::string, std::size_t> by_name_, by_short_name_;
   std::string source_;
+  std::vector<std::string> nvlinks_down_;
   std::map<std::string, LeftOut> left_out_;                                                 // by source
   std::map<Disagreement, std::pair<std::string, std::vector<std::string>>> disagreements_;  // an example, and hosts
 };

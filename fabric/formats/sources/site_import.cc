@@ -13,6 +13,7 @@
 #include "fabric/formats/gpu/gpu_affinity.h"
 #include "fabric/formats/gpu/nccl_topology.h"
 #include "fabric/formats/gpu/nmx_gpus.h"
+#include "fabric/formats/gpu/nvidia_smi_nvlink.h"
 #include "fabric/formats/gpu/nvidia_smi_query.h"
 #include "fabric/formats/gpu/nvidia_smi_topo.h"
 #include "fabric/formats/gpu/nvlink_cliques.h"
@@ -138,6 +139,8 @@ class SiteReader {
         return read_nmx(source, read);
       case SourceKind::nvidia_smi_query:
         return read_query(source, read);
+      case SourceKind::nvidia_smi_nvlink:
+        return read_nvlink_status(source, read);
       default:
         return {};
     }
@@ -152,6 +155,21 @@ class SiteReader {
       facts_.add_domain(source.device, machine->cluster_uuid + "." + machine->clique);
     }
     guids_.push_back({source.device, machine->fabric_guids});
+    return {};
+  }
+
+  // The rate is that of the GPU with most links: one whose cable is down is found, and the machine no other for it.
+  Result<void> read_nvlink_status(const SiteSource& source, const ReadOptions& read) {
+    const auto machine = read_nvidia_smi_nvlink(source.text, read);
+    if (!machine) return std::unexpected(machine.error());
+    const GpuNvlinks best = *std::ranges::max_element(machine->gpus, {}, &GpuNvlinks::rate);
+    std::vector<std::string> short_of;
+    for (std::size_t g = 0; g < machine->gpus.size(); ++g) {
+      const GpuNvlinks& gpu = machine->gpus[g];
+      if (gpu.up < best.up) short_of.push_back(fmt::format("GPU {}: {} of {}", g, gpu.up, best.up));
+    }
+    facts_.add_gpus(source.device, static_cast<unsigned>(machine->gpus.size()), machine->product);
+    facts_.add_nvlinks(source.device, best.rate, short_of);
     return {};
   }
 
@@ -250,8 +268,8 @@ Result<SiteImport> import_site(const std::vector<SiteSource>& sources, const Sit
 
 std::string device_of_file(std::string_view path) {
   path = path.substr(path.rfind('/') + 1);
-  static constexpr std::array<std::string_view, 10> kEndings{".json", ".xml", ".txt",  ".yaml",      ".yml",
-                                                             ".lldp", ".smi", ".topo", ".config_db", ".nvidia-smi"};
+  static constexpr std::array<std::string_view, 11> kEndings{
+      ".json", ".xml", ".txt", ".yaml", ".yml", ".nvlink", ".lldp", ".smi", ".topo", ".config_db", ".nvidia-smi"};
   for (bool cut = true; cut;) {
     cut = false;
     for (const std::string_view ending : kEndings) {

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "fabric/formats/format.h"
+#include "fabric/formats/gpu/nvidia_smi_nvlink.h"
 #include "fabric/formats/infiniband/iblinkinfo.h"
 #include "fabric/formats/infiniband/opensm_links.h"
 #include "fabric/formats/infiniband/other_forms.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kLinesLookedAt = 200;
 constexpr std::size_t kShownBytes = 60;
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 25> kDescriptions{{
+constexpr std::array<std::pair<SourceKind, std::string_view>, 26> kDescriptions{{
     {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
     {SourceKind::ibsim, "an ibsim netlist"},
     {SourceKind::iblinkinfo, "output of iblinkinfo"},
@@ -38,6 +39,7 @@ constexpr std::array<std::pair<SourceKind, std::string_view>, 25> kDescriptions{
     {SourceKind::topograph_model, "a model of Topograph"},
     {SourceKind::nmx_gpus, "an NMX controller's list of GPUs (GetGpuInfoList)"},
     {SourceKind::nvidia_smi_query, "output of nvidia-smi -q -x"},
+    {SourceKind::nvidia_smi_nvlink, "output of nvidia-smi nvlink -s"},
     {SourceKind::nvidia_smi_topo, "output of nvidia-smi topo -m"},
     {SourceKind::nccl_topology, "a topology file of NCCL"},
     {SourceKind::nvlink_cliques, "a list of NVLink cliques"},
@@ -106,6 +108,7 @@ SourceKind kind_of_line(std::string_view line) {
       (line.starts_with("JobID|") || line.find("|JobID") != std::string_view::npos)) {
     return SourceKind::slurm_accounting;
   }
+  if (is_nvlink_status_line(line)) return SourceKind::nvidia_smi_nvlink;
   if (is_environment_line(line)) return SourceKind::job_environment;
   return SourceKind::unknown;
 }

@@ -29,6 +29,7 @@ enum class SourceKind : std::uint8_t {
   topograph_model,
   nmx_gpus,          // the manager of an NVLink domain
   nvidia_smi_query,  // one machine, or kind of machines
+  nvidia_smi_nvlink,
   nvidia_smi_topo,
   nccl_topology,
   nvlink_cliques,
@@ -40,8 +41,9 @@ enum class SourceKind : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(SourceKind, unknown, ibnetdiscover, ibsim, iblinkinfo, ibdiagnet_csv, opensm_links, ufm_ports,
                     native, lldp, sonic_config, openconfig, slurm_topology, slurm_topology_yaml, slurm_nodes,
-                    kubernetes_nodes, topograph_model, nmx_gpus, nvidia_smi_query, nvidia_smi_topo, nccl_topology,
-                    nvlink_cliques, opensm_tables, slurm_jobs, slurm_accounting, kubernetes_pods, job_environment)
+                    kubernetes_nodes, topograph_model, nmx_gpus, nvidia_smi_query, nvidia_smi_nvlink, nvidia_smi_topo,
+                    nccl_topology, nvlink_cliques, opensm_tables, slurm_jobs, slurm_accounting, kubernetes_pods,
+                    job_environment)
 
 struct Recognised {
   SourceKind kind = SourceKind::unknown;

@@ -29,7 +29,7 @@ bool is_merged(fabric::SourceKind kind) {
   const bool of_service = kind == SourceKind::ibnetdiscover || kind == SourceKind::ibsim || kind == SourceKind::native;
   const bool of_machines = kind == SourceKind::nvidia_smi_query || kind == SourceKind::nvidia_smi_topo ||
                            kind == SourceKind::nccl_topology || kind == SourceKind::nvlink_cliques ||
-                           kind == SourceKind::nmx_gpus;
+                           kind == SourceKind::nmx_gpus || kind == SourceKind::nvidia_smi_nvlink;
   return fabric::tells_of_fabric(kind) && !of_service && !of_machines;
 }
 

@@ -15,6 +15,7 @@
 namespace railweave::fabric::site_import_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -63,6 +64,7 @@ TEST_F(SiteImportTest, TellsEverySourceByItsContentAndSaysWhy) {
                                                    {"n1.lldp.json", SourceKind::lldp},
                                                    {"config_db.json", SourceKind::sonic_config},
                                                    {"nmx.json", SourceKind::nmx_gpus},
+                                                   {"n3.nvlink", SourceKind::nvidia_smi_nvlink},
                                                    {"n2.xml", SourceKind::nvidia_smi_query}};
   ASSERT_EQ(kinds.size(), samples_.size());
   for (const auto& [name, kind] : kinds) {
@@ -265,6 +267,31 @@ TEST_F(SiteImportTest, ControllersOfDomainsTellWhichHostsShareNvlink) {
       "<fabric><cliqueId>5</cliqueId><clusterUuid>9f1c6d53-5d9f-4a0f-8f30-1a2b3c4d5e6f</clusterUuid></fabric>");
   EXPECT_THAT(said(*must_import(sources), "sourcesDisagree"),
               HasSubstr("contradict each other in the NVLink domains of 1 host"));
+}
+
+TEST_F(SiteImportTest, LinksOfGpusGiveRatesAndWhichAreDown) {
+  const TopologyPtr t = must_import({"links.txt", "n3.nvlink"});
+  EXPECT_EQ(t->gpus().size(), 2U);
+  const auto domain = t->nvlink_domain(*t->gpus(t->find_host("n3")).begin());
+  ASSERT_TRUE(domain);
+  EXPECT_EQ(t->rate_per_gpu(domain), from_gbps(4 * 200)) << "26.562 GB/s are 25 and encoding";
+  EXPECT_THAT(said(*t, "nvlinksDown"),
+              HasSubstr("1 GPU has fewer NVLinks up than others of the machine: n3, GPU 1: 3 of 4"));
+  EXPECT_TRUE(findings(*t, "nvlinkAssumed").empty());
+  // Machines without NVLink.
+  std::string& text = samples_["n3.nvlink"];
+  text = nvlink_status();
+  for (std::size_t at = 0; (at = text.find("26.562 GB/s", at)) != std::string::npos;)
+    text.replace(at, 11, "<inactive>");
+  const TopologyPtr none = must_import({"links.txt", "n3.nvlink"});
+  EXPECT_EQ(none->gpus().size(), 2U);
+  EXPECT_FALSE(none->nvlink_domain(*none->gpus(none->find_host("n3")).begin()));
+  EXPECT_TRUE(findings(*none, "nvlinksDown").empty());
+  text = nvlink_status("26,562 GB/s");
+  const auto refused = import({"links.txt", "n3.nvlink"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text(),
+              AllOf(HasSubstr("n3.nvlink: line 10"), HasSubstr("neither a rate in GB/s nor <inactive>")));
 }
 
 TEST_F(SiteImportTest, AnswersOfControllersThatTellNoGpusAreRefused) {

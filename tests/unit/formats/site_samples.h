@@ -182,6 +182,20 @@ inline std::string tray_query(const std::string& guid) {
          guid + "</gpu_fabric_guid></platformInfo></gpu></nvidia_smi_log>\n";
 }
 
+// Of two GPUs of four links, one of which is down.
+inline std::string nvlink_status(const std::string& last = "<inactive>") {
+  std::string text;
+  for (const char* gpu : {"0", "1"}) {
+    text += "GPU " + std::string(gpu) + ": NVIDIA H100 80GB HBM3 (UUID: GPU-0b7d28a1-0000-0000-0000-00000000000" + gpu +
+            ")\n";
+    for (const char* link : {"0", "1", "2", "3"}) {
+      const bool is_last = *gpu == '1' && *link == '3';
+      text += "\t Link " + std::string(link) + ": " + (is_last ? last : "26.562 GB/s") + "\n";
+    }
+  }
+  return text;
+}
+
 inline void add_nmx_sample(Samples& samples) {
   const auto gpu = [](const std::string& uid, int slot, const std::string& health, const std::string& partition) {
     return R"({"loc":{"chassisSerialNumber":"1821","trayIndex":1,"location":{"chassisId":"1","slotId":")" +
@@ -205,6 +219,7 @@ inline Samples site_samples() {
   add_ufm_sample(samples);
   add_host_samples(samples);
   add_nmx_sample(samples);
+  samples["n3.nvlink"] = nvlink_status();
   return samples;
 }
 
