@@ -78,12 +78,14 @@ void read_jobs(const std::vector<SiteFile>& files, SiteView& site) {
     const SourceKind kind = file.recognised.kind;
     if (kind == SourceKind::slurm_jobs) read_slurm_jobs(file, site.running);
     if (kind == SourceKind::kubernetes_pods) read_pods(file, site.running);
+    if (kind == SourceKind::kubernetes_pods) read_ended_pods(file, site.past);
     if (kind == SourceKind::slurm_accounting) read_accounting(file, site.past);
     if (kind == SourceKind::kubernetes_pods) read_pod_environments(file, site.environments);
     if (kind == SourceKind::job_environment) read_environment(file, site.environments);
     site.jobs_given = site.jobs_given || kind == SourceKind::slurm_jobs || kind == SourceKind::kubernetes_pods;
     site.past_given = site.past_given || kind == SourceKind::slurm_accounting;
   }
+  site.past_given = site.past_given || !site.past.jobs.empty() || site.past.left_out_count > 0;
 }
 
 // Types of virtual machines whose makers ship a topology for NCCL: Azure's ND ones. Machines without a virtual PCI tree are

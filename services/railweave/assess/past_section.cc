@@ -73,7 +73,7 @@ ReportSection past_section(const SiteView& site) {
   if (!site.past_given) {
     return without(std::move(section),
                    "No accounting was given (sacct -a -X -P -S now-31days --format=JobID,User,Submit,Start,End,State,"
-                   "AllocTRES,NNodes,NodeList).");
+                   "AllocTRES,NNodes,NodeList), and no list of pods has one that ended (kubectl get pods -A -o json).");
   }
   if (site.topology->gpus().empty()) {
     return without(std::move(section),

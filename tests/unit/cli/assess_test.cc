@@ -190,6 +190,36 @@ TEST(Assess, ReadsPodsInTheOrderOfTheirIndices) {
   EXPECT_TRUE(jobs[0]["orderKnown"].get<bool>());
 }
 
+// A job is the pods of one owner: it waits from its first pod's creation to its last one's start, and has ended when all have.
+TEST(Assess, ReplaysJobsWhosePodsHaveEnded) {
+  const auto pod = [](const std::string& job, const char* node, const char* start, const char* end, const char* phase) {
+    const std::string state =
+        *end == 0 ? ""
+                  : R"("containerStatuses":[{"state":{"terminated":{"finishedAt":")" + std::string(end) + R"("}}}],)";
+    return R"({"kind":"Pod","metadata":{"name":")" + job + "-" + node +
+           R"(","namespace":"ml","creationTimestamp":"2026-11-02T10:00:00Z",)"
+           R"("labels":{"batch.kubernetes.io/job-name":")" +
+           job + R"("}},"spec":{"nodeName":")" + node +
+           R"(","containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]},"status":{)" + state +
+           R"("startTime":")" + start + R"(","phase":")" + phase + R"("}})";
+  };
+  const std::string first = "2026-11-02T10:00:30Z", later = "2026-11-02T10:10:00Z", end = "2026-11-02T13:10:00Z";
+  const std::string pods =
+      R"({"apiVersion":"v1","kind":"List","items":[)" + pod("done", "n1", first.c_str(), end.c_str(), "Succeeded") +
+      "," + pod("done", "n3", later.c_str(), end.c_str(), "Failed") + "," +
+      pod("half", "n2", first.c_str(), end.c_str(), "Succeeded") + "," +
+      pod("half", "n4", first.c_str(), "", "Running") + "," + pod("lost", "n2", first.c_str(), "", "Failed") + "]}";
+  const Json report =
+      document({"assess", sample("links.txt"), "--gpus-per-node", "8", scratch_file("ended.json", pods), "--json"});
+  const Json& past = report["sections"]["past"];
+  EXPECT_EQ(past["jobs"], 1);
+  EXPECT_EQ(past["rowsLeftOut"], 1);
+  EXPECT_NEAR(past["meanWaitS"].get<double>(), 600, 0.1);
+  EXPECT_NEAR(past["gpuHours"].get<double>(), 16 * 3, 0.01);
+  EXPECT_EQ(past["straddling"], 1);
+  EXPECT_EQ(report["sections"]["jobs"]["jobs"].size(), 1U) << "what still runs";
+}
+
 TEST(Assess, ReplaysThePastBesideWhatHappened) {
   const Json report =
       document({"assess", sample("links.txt"), "--gpus-per-node", "8", scratch_file("sacct.txt", kSacct), "--json"});
