@@ -278,6 +278,10 @@ Result<void> Service::prepare_server() {
   server_ = std::make_unique<api::Server>(http);
   api::RouteTable routes(server_->router(), *plane_);
   api::add_fabric_routes(routes, *operations_);
+  api::add_counter_history_routes(routes);
+  api::add_drain_routes(routes);
+  api::add_live_routes(routes, *operations_);
+  api::add_alarm_routes(routes);
   api::add_routing_routes(routes);
   api::add_job_routes(routes);
   api::add_queue_routes(routes);

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "fabric/base/check.h"
-#include "services/rest/handlers/node_facts.h"
-#include "services/rest/handlers/topology_import.h"
+#include "services/rest/handlers/fabric/node_facts.h"
+#include "services/rest/handlers/fabric/topology_import.h"
 #include "services/rest/json/alarm.h"
 #include "services/rest/json/contract.h"
 #include "services/rest/json/drain.h"

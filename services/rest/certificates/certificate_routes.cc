@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "fabric/routing/opensm/fdbs_text.h"
-#include "services/rest/handlers/open_book.h"
+#include "services/rest/handlers/guarantees/open_book.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/json/certificate.h"
 #include "services/rest/json/guarantee.h"

@@ -14,9 +14,9 @@
 namespace railweave::api {
 
 // Operations must outlive the server.
-void add_fabric_routes(RouteTable& routes, Operations& operations);  // with those of the next four
-void add_live_routes(RouteTable& routes, Operations& operations);    // subnets, sync, discovery
-void add_found_change_routes(RouteTable& routes);                    // of add_live_routes()
+void add_fabric_routes(RouteTable& routes, Operations& operations);
+void add_live_routes(RouteTable& routes, Operations& operations);  // subnets, sync, discovery
+void add_found_change_routes(RouteTable& routes);                  // of add_live_routes()
 void add_counter_history_routes(RouteTable& routes);
 void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);

@@ -117,6 +117,10 @@ int serve(const Config& config) {
   auto& router = server.router();
   api::RouteTable routes(router, plane);
   api::add_fabric_routes(routes, operations);
+  api::add_counter_history_routes(routes);
+  api::add_drain_routes(routes);
+  api::add_live_routes(routes, operations);
+  api::add_alarm_routes(routes);
   api::add_routing_routes(routes);
   api::add_job_routes(routes);
   api::add_queue_routes(routes);

@@ -1,0 +1,35 @@
+// Which GPUs of a job send to which others: predicted, as its times are.
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "services/control/views/job_pairs.h"
+#include "services/rest/handlers/jobs/job_lookup.h"
+#include "services/rest/handlers/routes.h"
+#include "services/rest/json/job_traffic.h"
+
+namespace railweave::api {
+namespace {
+
+constexpr std::chrono::milliseconds kPatienceForStep{500};
+
+Result<Response> get_job_traffic(const Call& call) {
+  const auto state = call.plane.loop.state();
+  const auto job = find_job(*state, call.request);
+  if (!job) return std::unexpected(job.error());
+  std::optional<double> period_us;
+  if (const std::unique_lock lock(call.plane.contention->mutex, kPatienceForStep); lock) {
+    call.plane.contention->book.bring_to(*state);
+    period_us = call.plane.contention->book.period_us((*job)->id);
+  }
+  return Response::json(write_job_traffic(**job, control::job_pairs(*state, **job), period_us, state->seq));
+}
+
+}  // namespace
+
+void add_job_traffic_routes(RouteTable& routes) {
+  routes.get("/v1/jobs/{id}/traffic", {.access = kViewersAndMembers, .http = {.compute = true, .heavy = true}},
+             get_job_traffic);
+}
+
+}  // namespace railweave::api
