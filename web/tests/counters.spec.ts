@@ -2,7 +2,7 @@
 // ports, the map coloured by errors, and its load at an earlier moment.
 import { expect, test, type Page } from '@playwright/test';
 import axe from 'axe-core';
-import type { FabricMap } from '../src/model/map_layout';
+import type { FabricMap } from '../src/model/map/layout';
 import { Ibsim, preload } from './ibsim';
 import { Service } from './service';
 

@@ -2,8 +2,8 @@
 // back, lose the connection and go on.
 import { expect, test, type Page } from '@playwright/test';
 import { readFileSync } from 'node:fs';
-import { fitCamera } from '../src/model/map_draw';
-import { layoutMap, type FabricMap } from '../src/model/map_layout';
+import { fitCamera } from '../src/model/map/draw';
+import { layoutMap, type FabricMap } from '../src/model/map/layout';
 import { Service } from './service';
 
 const service = new Service();

@@ -1,7 +1,7 @@
 // On a simulated subnet that railweaved programs: a cable is cut, and the map, the alarm and the link's own view follow by
 // themselves; a link is drained until it is safe to unplug.
 import { expect, test } from '@playwright/test';
-import type { FabricMap } from '../src/model/map_layout';
+import type { FabricMap } from '../src/model/map/layout';
 import { Ibsim, preload } from './ibsim';
 import { Service } from './service';
 

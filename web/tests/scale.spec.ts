@@ -3,7 +3,7 @@
 // a second are not measured: this runs without a GPU.
 import { expect, test, type Page } from '@playwright/test';
 import { join } from 'node:path';
-import { MAX_PRIMITIVES } from '../src/model/map_draw';
+import { MAX_PRIMITIVES } from '../src/model/map/draw';
 import { Service } from './service';
 
 // 3,600 events in a minute, one a second's worth of an hour: jobs come and go while the map is open. Heap before and after, both

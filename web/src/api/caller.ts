@@ -1,6 +1,6 @@
 // Who the service takes this tab for, and what that role may call. Known before any view is shown.
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { mayCall, type Caller, type Operation } from '../model/access';
+import { mayCall, type Caller, type Operation } from '../model/session/access';
 import { body, client, limitTo } from './client';
 import roles from './roles.json';
 

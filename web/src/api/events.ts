@@ -2,7 +2,7 @@
 // the page is live, and since when it is not.
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { EventParser, refetchDelay, retryDelay, SILENCE_MS } from '../model/sse';
+import { EventParser, refetchDelay, retryDelay, SILENCE_MS } from '../model/session/sse';
 import { noteRefusal, requestHeaders, signIn, type Schema } from './client';
 
 export type FabricEvent = Schema['Event'];

@@ -2,7 +2,7 @@
 // Core 3.1), by redirect. oauth4webapi speaks the protocol, and is loaded when it is first needed. Tokens are in
 // sessionStorage: they end with the tab.
 import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi';
-import { dueAt, type Session } from '../model/session';
+import { dueAt, type Session } from '../model/session/session';
 import { body, client, SESSION, signIn } from './client';
 
 type Provider = NonNullable<Awaited<ReturnType<typeof signInMethods>>['oidc']>;

@@ -1,7 +1,7 @@
 // The last events, live: read once, then followed by the stream; read again only where the stream has dropped some.
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import { hasHole, newestFirst } from '../model/recent';
+import { hasHole, newestFirst } from '../model/session/recent';
 import { KEPT, useLive, type FabricEvent } from './events';
 import { fabricQuery, recentEventsQuery, type EventFilter } from './queries';
 

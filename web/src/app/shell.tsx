@@ -9,7 +9,7 @@ import { signOut } from '../api/oidc';
 import { alarmsQuery, drainsQuery, leaderQuery, queueQuery, readyQuery } from '../api/queries';
 import { liveConnection, useLive } from '../api/events';
 import { ago, words } from '../model/format';
-import { article, callerText, seenBy, type Operation } from '../model/access';
+import { article, callerText, seenBy, type Operation } from '../model/session/access';
 import roles from '../api/roles.json';
 import { Badge, Empty, ThemeButton, useNow } from '../parts/basics';
 import { Dialogs } from '../parts/edit';

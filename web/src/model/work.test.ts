@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Schema } from '../api/client';
-import { spanOf, ticks } from './calendar';
+import { spanOf, ticks } from './plots/calendar';
 import { checkCertificate } from './certificate';
 import { parseTargets, drainCommand, routeChange, stepOf, targetTexts, together } from './drain';
 import { byType, inWords, needs, strandedGpus, unwatched, type Facts } from './health';

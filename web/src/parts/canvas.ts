@@ -1,6 +1,6 @@
 // Canvases that follow their box and the screen's resolution.
 import { useEffect, useState, type DependencyList, type RefObject } from 'react';
-import type { Pen } from '../model/map_draw';
+import type { Pen } from '../model/map/draw';
 
 export interface Size {
   width: number;

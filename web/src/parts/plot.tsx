@@ -2,9 +2,9 @@
 // is sharp at any zoom and can be kept.
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useSettings } from './settings';
-import { spanText, timeTicks, valueTicks } from '../model/axes';
+import { spanText, timeTicks, valueTicks } from '../model/plots/axes';
 import { time } from '../model/format';
-import type { Line } from '../model/history';
+import type { Line } from '../model/plots/history';
 
 export interface PlotLine {
   name: string;

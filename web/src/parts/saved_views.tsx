@@ -3,7 +3,7 @@ import { Button, Modal, TextInput } from '@mantine/core';
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { useState, useSyncExternalStore, type FormEvent } from 'react';
 import { Icon } from './icons';
-import { addressOf, forgotten, NAME_PARAM, nameOf, remembered, standing, viewsFrom, type SavedView } from '../model/saved_views';
+import { addressOf, forgotten, NAME_PARAM, nameOf, remembered, standing, viewsFrom, type SavedView } from '../model/session/saved_views';
 import { CopyButton, Empty } from './basics';
 
 const KEY = 'railweave.views';

@@ -1,5 +1,5 @@
 // A small line in a row of a table.
-import { polylines } from '../model/history';
+import { polylines } from '../model/plots/history';
 
 export function RowSpark({ values, most, label, color = 'var(--accent)' }: { values: (number | null)[]; most: number; label: string; color?: string }) {
   return (

@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import { fabricQuery, jobsQuery } from '../api/queries';
 import { useParam } from './params';
 import { count } from '../model/format';
-import { workOver } from '../model/history';
+import { workOver } from '../model/plots/history';
 import { Panel, Shown, useNow } from './basics';
 import { Plot } from './plot';
 

@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { linksAtQuery } from '../../api/queries';
 import { count, percent, rate } from '../../model/format';
-import type { FabricMap } from '../../model/map_layout';
-import { endsOf, type Strand } from '../../model/map_strands';
+import type { FabricMap } from '../../model/map/layout';
+import { endsOf, type Strand } from '../../model/map/strands';
 import { May } from '../../parts/may';
 
 const sumOf = (strand: Strand, map: FabricMap) => {

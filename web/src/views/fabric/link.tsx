@@ -8,7 +8,7 @@ import { useRecent } from '../../api/recent';
 import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { bytes, count, percent, rate } from '../../model/format';
-import { about, errorsOf, lineOf, reachText, type CounterHistory } from '../../model/history';
+import { about, errorsOf, lineOf, reachText, type CounterHistory } from '../../model/plots/history';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Cli, Copyable, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, When } from '../../parts/basics';
 import { May } from '../../parts/may';

@@ -3,13 +3,13 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import { Icon } from '../../parts/icons';
 import { count, percent, rate } from '../../model/format';
-import { cameraOn, drawMap, fitCamera, foundIn, groupAt, keyOf, type Camera, type Pen, type Scene } from '../../model/map_draw';
-import { strandAt, type Strand } from '../../model/map_strands';
-import { SvgPen } from '../../model/svg_pen';
+import { cameraOn, drawMap, fitCamera, foundIn, groupAt, keyOf, type Camera, type Pen, type Scene } from '../../model/map/draw';
+import { strandAt, type Strand } from '../../model/map/strands';
+import { SvgPen } from '../../model/map/svg_pen';
 import { saveBlob, saveFile } from '../../parts/table';
 import { CableTip, Chosen } from './cable';
-import { layoutMap, type FabricMap, type MapGroup } from '../../model/map_layout';
-import type { Colouring, Ink, PaintContext } from '../../model/map_paint';
+import { layoutMap, type FabricMap, type MapGroup } from '../../model/map/layout';
+import type { Colouring, Ink, PaintContext } from '../../model/map/paint';
 
 const FIND_MS = 250; // between keys
 const REACH = 6; // pixels beside a line that still point at it

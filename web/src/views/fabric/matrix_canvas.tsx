@@ -1,14 +1,14 @@
 // The matrix drawn: pointing tells, a click chooses.
 import { useComputedColorScheme } from '@mantine/core';
 import { useMemo, useRef, useState, type PointerEvent } from 'react';
-import type { Pen } from '../../model/map_draw';
-import { foundIn } from '../../model/map_draw';
-import type { FabricMap } from '../../model/map_layout';
+import type { Pen } from '../../model/map/draw';
+import { foundIn } from '../../model/map/draw';
+import type { FabricMap } from '../../model/map/layout';
 import { csv } from '../../model/csv';
-import { cellAt, drawMatrix, gridOf, MATRIX_COLUMNS, matrixOf, matrixRows } from '../../model/map_matrix';
-import type { Colouring, Ink, PaintContext } from '../../model/map_paint';
-import type { Strand } from '../../model/map_strands';
-import { SvgPen } from '../../model/svg_pen';
+import { cellAt, drawMatrix, gridOf, MATRIX_COLUMNS, matrixOf, matrixRows } from '../../model/map/matrix';
+import type { Colouring, Ink, PaintContext } from '../../model/map/paint';
+import type { Strand } from '../../model/map/strands';
+import { SvgPen } from '../../model/map/svg_pen';
 import { Empty } from '../../parts/basics';
 import { useBoxSize, useDrawing } from '../../parts/canvas';
 import { saveBlob, saveFile } from '../../parts/table';

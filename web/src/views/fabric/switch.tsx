@@ -7,7 +7,7 @@ import type { Schema } from '../../api/client';
 import { useParam } from '../../parts/params';
 import { command } from '../../model/cli';
 import { percent, rate, words } from '../../model/format';
-import { about, errorsOf, sumOfPorts, summaryOf, type CounterHistory } from '../../model/history';
+import { about, errorsOf, sumOfPorts, summaryOf, type CounterHistory } from '../../model/plots/history';
 import { Badge, Cli, Copyable, Empty, Facts, Panel, Shown, Title } from '../../parts/basics';
 import { May } from '../../parts/may';
 import { Plot } from '../../parts/plot';

@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import { jobsQuery } from '../../api/queries';
 import { useSettings } from '../../parts/settings';
 import { count, time } from '../../model/format';
-import { jobsAt, stopsOf, type Moment, type TimelineEvent } from '../../model/timeline';
+import { jobsAt, stopsOf, type Moment, type TimelineEvent } from '../../model/plots/timeline';
 import { Badge, useNow } from '../../parts/basics';
 
 const MARKS = 300;

@@ -8,7 +8,7 @@ import { useSettings } from '../../parts/settings';
 import { command } from '../../model/cli';
 import { paletteColor } from '../../model/colors';
 import { count, duration, microseconds, parseDuration, percent, time, words } from '../../model/format';
-import { spanOf, ticks } from '../../model/calendar';
+import { spanOf, ticks } from '../../model/plots/calendar';
 import { strandedGpus } from '../../model/health';
 import { Badge, Bar, Cli, Empty, Facts, Figure, Panel, Shown, SubjectLink, Title, useNow, When } from '../../parts/basics';
 import { EditButton } from '../../parts/edit';

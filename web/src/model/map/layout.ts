@@ -1,6 +1,6 @@
 // Where the groups of the map stand. Tiers are rows, spines on top, leaves below them, nodes at the bottom; a region is a
 // column, so that what belongs together stands together. Pure: the same map gives the same places.
-import type { Schema } from '../api/client';
+import type { Schema } from '../../api/client';
 
 export type MapGroup = Schema['FabricMap']['groups'][number];
 export type MapBundle = Schema['FabricMap']['bundles'][number];

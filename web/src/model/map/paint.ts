@@ -1,5 +1,5 @@
 // Colours of the map, by what the user wants to see.
-import type { MapBundle, MapGroup } from './map_layout';
+import type { MapBundle, MapGroup } from './layout';
 
 export type Colouring = 'state' | 'load' | 'errors' | 'gpus' | 'tenant' | 'reserved' | 'against' | 'job';
 export const COLOURINGS: [Colouring, string][] = [

@@ -1,10 +1,10 @@
 // The map holds to its bounds at every zoom, on any fabric; overlaps nothing; and is drawn from what is in view alone.
 import { describe, expect, it } from 'vitest';
-import { cameraOn, clipped, drawMap, fitCamera, foundIn, groupAt, MAX_PRIMITIVES, slotGrid, type Pen, type Scene } from './map_draw';
-import { layoutMap, type FabricMap, type MapGroup } from './map_layout';
-import { band, bundleInk, groupInk } from './map_paint';
-import { cellAt, drawMatrix, gridOf, MATRIX_COLUMNS, matrixOf, matrixRows } from './map_matrix';
-import { endsOf, MOST_ORDINARY, strandAt, strandsOf } from './map_strands';
+import { cameraOn, clipped, drawMap, fitCamera, foundIn, groupAt, MAX_PRIMITIVES, slotGrid, type Pen, type Scene } from './draw';
+import { layoutMap, type FabricMap, type MapGroup } from './layout';
+import { band, bundleInk, groupInk } from './paint';
+import { cellAt, drawMatrix, gridOf, MATRIX_COLUMNS, matrixOf, matrixRows } from './matrix';
+import { endsOf, MOST_ORDINARY, strandAt, strandsOf } from './strands';
 import { SvgPen } from './svg_pen';
 
 function group(kind: MapGroup['kind'], name: string, more: Partial<MapGroup> = {}): MapGroup {

@@ -1,6 +1,6 @@
 // What the service keeps of counters, as lines to draw.
-import type { Schema } from '../api/client';
-import { count } from './format';
+import type { Schema } from '../../api/client';
+import { count } from '../format';
 
 export type CounterHistory = Schema['CounterHistory'];
 export type PortHistory = CounterHistory['ports'][number];

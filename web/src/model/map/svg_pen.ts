@@ -1,5 +1,5 @@
 // The map as a picture to keep: what a canvas would be told to draw, as SVG. The subset of a pen that the map uses.
-import type { Pen } from './map_draw';
+import type { Pen } from './draw';
 
 const escaped = (text: string) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 const short = (value: number) => String(Math.round(value * 10) / 10);

@@ -1,6 +1,6 @@
 // Who of a job talks to whom, as a matrix: a cell for each two GPUs, or nodes, of which one sends to the other. Pure.
-import type { Schema } from '../api/client';
-import type { Pen } from './map_draw';
+import type { Schema } from '../../api/client';
+import type { Pen } from '../map/draw';
 
 export type JobTraffic = Schema['JobTraffic'];
 export type Pair = JobTraffic['pairs'][number];

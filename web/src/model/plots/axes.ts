@@ -1,5 +1,5 @@
 // Axes of a plot: where their ticks are and what they say. Pure; the time zone is an argument.
-import type { Zone } from './format';
+import type { Zone } from '../format';
 
 // Round values from 0, or from below it, to the first at or above the highest: 1, 2 or 5 times a power of ten apart.
 export function valueTicks(highest: number, most = 4, whole = false): number[] {

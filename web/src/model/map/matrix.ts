@@ -1,8 +1,8 @@
 // Leaves against spines as a matrix: a cell for each two switches with cables between them, in the colour of what is asked
 // about. Where thousands of cables would be one grey area, a switch that is wrong is a line of cells and a cable one cell.
-import type { FabricMap } from './map_layout';
-import { bundleInk, type Colouring, type Ink, type PaintContext } from './map_paint';
-import { clipped, NARROW, type Pen } from './map_draw';
+import type { FabricMap } from './layout';
+import { bundleInk, type Colouring, type Ink, type PaintContext } from './paint';
+import { clipped, NARROW, type Pen } from './draw';
 
 export interface Matrix {
   rows: number[]; // groups of the lower tier, as positions in map.groups

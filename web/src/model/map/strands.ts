@@ -1,7 +1,7 @@
 // The cables of the map as lines: each bundle one, or, where ordinary ones are too many to be told apart, one wide line for
 // all between two cells of the map; what tells something, and what belongs to what is pointed at, is a line of its own then too.
-import type { Box, FabricMap, Layout } from './map_layout';
-import { bundleInk, type Colouring, type Ink, type PaintContext } from './map_paint';
+import type { Box, FabricMap, Layout } from './layout';
+import { bundleInk, type Colouring, type Ink, type PaintContext } from './paint';
 
 export interface Strand {
   bundles: number[]; // positions in map.bundles

@@ -1,6 +1,6 @@
 // What a caller may do, as the contract says of each operation. The service has the last word; this keeps the console from
 // offering what would be refused.
-import type { Schema } from '../api/client';
+import type { Schema } from '../../api/client';
 
 export type Caller = Schema['Caller'];
 export type Operation = `${'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Pen } from './map_draw';
+import type { Pen } from '../map/draw';
 import { drawPairs, nodeOf, pairAt, pairGrid, pairRows, stepOf, totals, type JobTraffic } from './pairs';
-import { SvgPen } from './svg_pen';
+import { SvgPen } from '../map/svg_pen';
 
 const traffic: JobTraffic = {
   job: 'job-000001', by: 'gpu', ends: ['n1/0', 'n1/1', 'n2/0'], incomplete: false, assumed: false, seq: 1,

@@ -1,9 +1,9 @@
 // Draws the map on a canvas. Canvas 2D, not WebGL: the service aggregates, so that there are a few thousand primitives at
 // most, and it draws the same over a remote desktop without a GPU. What is out of view or too small to see is left out;
 // bundles of one colour are one path. Returns how much was drawn.
-import type { FabricMap, Layout, MapGroup } from './map_layout';
-import { groupInk, tenantInk, type Colouring, type Ink, type PaintContext } from './map_paint';
-import { strandsOf, type Strand } from './map_strands';
+import type { FabricMap, Layout, MapGroup } from './layout';
+import { groupInk, tenantInk, type Colouring, type Ink, type PaintContext } from './paint';
+import { strandsOf, type Strand } from './strands';
 
 export interface Camera {
   x: number; // of the map at the canvas's left edge
