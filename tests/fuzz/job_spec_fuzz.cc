@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "fabric/base/check.h"
-#include "services/rest/json/job_spec.h"
-#include "services/rest/json/tenant.h"
+#include "services/rest/json/access/tenant.h"
+#include "services/rest/json/jobs/job_spec.h"
 
 using namespace railweave;  // NOLINT
 

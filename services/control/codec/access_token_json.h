@@ -1,4 +1,4 @@
-// Access tokens <-> JSON values of the journal and of snapshots. Answers never hold what is here: services/rest/json/token.h.
+// Access tokens <-> JSON values of the journal and of snapshots. Answers never hold what is here: services/rest/json/access/token.h.
 #pragma once
 
 #include "services/control/events/event.h"

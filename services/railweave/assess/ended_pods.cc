@@ -15,7 +15,6 @@
 namespace railweave::cli {
 namespace {
 
-
 struct EndedGroup {
   PastJob job;
   bool all_ended = true;

@@ -11,8 +11,8 @@
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/placement.h"
 #include "services/railweave/views/ranks.h"
-#include "services/rest/json/job_spec.h"
-#include "services/rest/json/placement_value.h"
+#include "services/rest/json/jobs/job_spec.h"
+#include "services/rest/json/jobs/placement_value.h"
 
 namespace railweave::cli {
 namespace {

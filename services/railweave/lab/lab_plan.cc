@@ -20,7 +20,7 @@
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/output_file.h"
 #include "services/railweave/terminal/table.h"
-#include "services/rest/json/job_spec.h"
+#include "services/rest/json/jobs/job_spec.h"
 
 namespace railweave::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "scheduler/placement/rank_map.h"
 #include "services/json/json_out.h"
 #include "services/railweave/terminal/command_failure.h"
-#include "services/rest/json/placement_value.h"
+#include "services/rest/json/jobs/placement_value.h"
 
 namespace railweave::cli {
 

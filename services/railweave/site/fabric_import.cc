@@ -146,11 +146,10 @@ void add_fabric_import_command(CLI::App& fabric, Session& session) {
        "railweave fabric import https://ufm/ufmRestV3/resources/ports --source-token-file token -o fabric.json",
        "railweave fabric import storage.txt --merge --subnet storage"});
   command
-      .add_option(
-          "FILE", options->files,
-          "Files of the fabric and of its machines, folders of them, or URLs; - for stdin. All of them or none "
-          "are imported. Read are dumps of cables, and what UFM, Slurm, Kubernetes, LLDP, OpenConfig, SONiC, "
-          "nvidia-smi and NMX-C tell")
+      .add_option("FILE", options->files,
+                  "Files of the fabric and of its machines, folders of them, or URLs; - for stdin. All of them or none "
+                  "are imported. Read are dumps of cables, and what UFM, Slurm, Kubernetes, LLDP, OpenConfig, SONiC, "
+                  "nvidia-smi and NMX-C tell")
       ->type_name("FILE")
       ->required();
   command.add_option("--format", options->format, "Format of the files; auto detects it")

@@ -2,7 +2,7 @@
 
 #include "services/json/json_out.h"
 #include "services/railweave/terminal/command_failure.h"
-#include "services/rest/json/fabric_value.h"
+#include "services/rest/json/fabric/fabric_value.h"
 
 namespace railweave::cli {
 

@@ -7,8 +7,8 @@
 #include "fabric/routing/opensm/fdbs_text.h"
 #include "services/rest/handlers/guarantees/open_book.h"
 #include "services/rest/handlers/reply.h"
-#include "services/rest/json/certificate.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/certificate.h"
+#include "services/rest/json/guarantees/guarantee.h"
 
 namespace railweave::api {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
-#include "services/rest/json/guarantee.h"
-#include "services/rest/json/job.h"
-#include "services/rest/json/placement_value.h"
+#include "services/rest/json/guarantees/guarantee.h"
+#include "services/rest/json/jobs/job.h"
+#include "services/rest/json/jobs/placement_value.h"
 
 namespace railweave::api {
 

@@ -1,4 +1,4 @@
-// Links and their ends, as JSON values and by name. Private to this folder.
+// Links and their ends, as JSON values and by name. For answers alone.
 #pragma once
 
 #include <string>

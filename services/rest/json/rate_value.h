@@ -1,4 +1,4 @@
-// Rates as the API writes them: decimal Gb/s. Private to this folder.
+// Rates as the API writes them: decimal Gb/s. For answers alone.
 #pragma once
 
 #include <cstdint>

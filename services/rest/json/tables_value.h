@@ -1,4 +1,4 @@
-// Whose forwarding tables an answer rests on, as its member `tables`. Private to this folder.
+// Whose forwarding tables an answer rests on, as its member `tables`. For answers alone.
 #pragma once
 
 #include <span>

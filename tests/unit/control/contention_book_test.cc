@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/placement/placer.h"
-#include "services/rest/json/job.h"
-#include "services/rest/json/job_spec.h"
+#include "services/rest/json/jobs/job.h"
+#include "services/rest/json/jobs/job_spec.h"
 #include "tests/support/fat_trees.h"
 
 namespace railweave::control::contention_book_test {

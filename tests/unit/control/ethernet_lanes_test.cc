@@ -2,7 +2,7 @@
 // promise and to admit, by the jobs alone.
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/qos/ethernet_plan.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/guarantee.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
 namespace railweave::control::ethernet_lanes_test {

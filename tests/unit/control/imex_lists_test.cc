@@ -1,7 +1,7 @@
 // IMEX lists are of whole nodes: two tenants on one node would open each other's memory.
 #include "fabric/generate/generate.h"
 #include "services/json/strict_json.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/guarantee.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
 namespace railweave::control::imex_lists_test {

@@ -6,7 +6,7 @@
 #include "fabric/capacity/lane_owners.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/guarantees/admitted_placement.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/guarantee.h"
 #include "tests/unit/control/guarantee_fixture.h"
 
 namespace railweave::control::lanes_test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/guarantee.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {

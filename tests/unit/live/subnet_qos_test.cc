@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "services/control/live/ports/subnet_partitions.h"
-#include "services/rest/json/job_ports.h"
+#include "services/rest/json/jobs/job_ports.h"
 #include "tests/unit/live/subnet_qos_fixture.h"
 
 namespace railweave::control {

@@ -1,6 +1,6 @@
 // Model, traffic, slices and spread of a job: what is read is written and read again the same, and what is wrong is
 // answered by its place.
-#include "services/rest/json/job_spec.h"
+#include "services/rest/json/jobs/job_spec.h"
 
 #include <gtest/gtest.h>
 

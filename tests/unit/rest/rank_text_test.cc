@@ -1,5 +1,5 @@
 // Rank maps as launchers read them, read back by small parsers of each grammar written here.
-#include "services/rest/json/rank_text.h"
+#include "services/rest/json/ranks/rank_text.h"
 
 #include <map>
 #include <regex>
@@ -12,8 +12,8 @@
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/rank_map.h"
 #include "services/control/events/apply.h"
-#include "services/rest/json/library_variables.h"
-#include "services/rest/json/rank_nodes.h"
+#include "services/rest/json/ranks/library_variables.h"
+#include "services/rest/json/ranks/rank_nodes.h"
 
 namespace railweave::api::rank_text_test {
 namespace {

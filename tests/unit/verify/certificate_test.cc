@@ -1,5 +1,5 @@
 // Certificates as written, checked by railweave-verify; spoiled in one place each, and refused.
-#include "services/rest/json/certificate.h"
+#include "services/rest/json/guarantees/certificate.h"
 
 #include <cstdio>
 #include <fstream>

@@ -9,7 +9,7 @@
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/score/job_traffic.h"
-#include "services/rest/json/placement_value.h"
+#include "services/rest/json/jobs/placement_value.h"
 
 namespace railweave::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "services/railweave/lab/flows/flow_job.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_file.h"
-#include "services/rest/json/job_spec.h"
+#include "services/rest/json/jobs/job_spec.h"
 
 namespace railweave::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "services/control/codec/report_rows.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/audit.h"
+#include "services/rest/json/access/audit.h"
 #include "services/rest/json/page.h"
 
 namespace railweave::api {

@@ -1,7 +1,7 @@
 #include "services/rest/handlers/list_page.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/tenant.h"
+#include "services/rest/json/access/tenant.h"
 
 namespace railweave::api {
 namespace {

@@ -4,7 +4,7 @@
 #include "services/rest/handlers/list_page.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/token.h"
+#include "services/rest/json/access/token.h"
 
 namespace railweave::api {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "services/control/state/cluster_state.h"
-#include "services/rest/json/routes.h"
+#include "services/rest/json/fabric/routes.h"
 
 namespace railweave::api {
 

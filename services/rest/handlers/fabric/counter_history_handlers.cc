@@ -5,7 +5,7 @@
 #include "services/rest/handlers/fabric/link_reports.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/counter_history.h"
+#include "services/rest/json/fabric/counter_history.h"
 
 namespace railweave::api {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "services/rest/control_plane.h"
-#include "services/rest/json/drain.h"
+#include "services/rest/json/fabric/drain.h"
 
 namespace railweave::api {
 

@@ -19,9 +19,9 @@
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
-#include "services/rest/json/fabric.h"
-#include "services/rest/json/fabric_map.h"
-#include "services/rest/json/link.h"
+#include "services/rest/json/fabric/fabric.h"
+#include "services/rest/json/fabric/fabric_map.h"
+#include "services/rest/json/fabric/link.h"
 #include "services/rest/json/page.h"
 
 namespace railweave::api {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "services/rest/handlers/list_query.h"
-#include "services/rest/json/fabric.h"
-#include "services/rest/json/link.h"
+#include "services/rest/json/fabric/fabric.h"
+#include "services/rest/json/fabric/link.h"
 #include "services/rest/json/page.h"
 
 namespace railweave::api {

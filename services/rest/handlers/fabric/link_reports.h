@@ -4,7 +4,7 @@
 #include <string>
 
 #include "services/rest/handlers/route_table.h"
-#include "services/rest/json/link.h"
+#include "services/rest/json/fabric/link.h"
 
 namespace railweave::api {
 

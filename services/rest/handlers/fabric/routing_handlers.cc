@@ -18,8 +18,8 @@
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/tables_of_answer.h"
-#include "services/rest/json/link_traffic.h"
-#include "services/rest/json/routes.h"
+#include "services/rest/json/fabric/link_traffic.h"
+#include "services/rest/json/fabric/routes.h"
 
 namespace railweave::api {
 namespace {

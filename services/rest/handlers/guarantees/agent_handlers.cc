@@ -7,7 +7,7 @@
 #include "services/rest/handlers/guarantees/open_book.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/host_budgets.h"
+#include "services/rest/json/guarantees/host_budgets.h"
 
 namespace railweave::api {
 namespace {

@@ -4,8 +4,8 @@
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
-#include "services/rest/json/contract.h"
-#include "services/rest/json/tenant.h"
+#include "services/rest/json/access/tenant.h"
+#include "services/rest/json/guarantees/contract.h"
 
 namespace railweave::api {
 namespace {

@@ -10,10 +10,10 @@
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/tables_of_answer.h"
 #include "services/rest/handlers/worker_placers.h"
-#include "services/rest/json/drain.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/fabric/drain.h"
+#include "services/rest/json/guarantees/guarantee.h"
+#include "services/rest/json/guarantees/switch_queues.h"
 #include "services/rest/json/page.h"
-#include "services/rest/json/switch_queues.h"
 
 namespace railweave::api {
 namespace {

@@ -9,7 +9,7 @@
 #include "services/rest/handlers/jobs/adopted_order.h"
 #include "services/rest/handlers/jobs/expected_start.h"
 #include "services/rest/handlers/tables_of_answer.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/guarantee.h"
 
 namespace railweave::api {
 namespace {

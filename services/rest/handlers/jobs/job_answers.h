@@ -15,7 +15,7 @@
 #include "api/http/dispatch/fair_lane.h"
 #include "fabric/base/worker/worker.h"
 #include "services/rest/control_plane.h"
-#include "services/rest/json/job.h"
+#include "services/rest/json/jobs/job.h"
 
 namespace railweave::api {
 

@@ -6,7 +6,7 @@
 #include "services/rest/handlers/jobs/job_submission.h"
 #include "services/rest/handlers/jobs/queue_state.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/job_batch.h"
+#include "services/rest/json/jobs/job_batch.h"
 
 namespace railweave::api {
 namespace {

@@ -21,13 +21,13 @@
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
-#include "services/rest/json/guarantee.h"
-#include "services/rest/json/job.h"
-#include "services/rest/json/job_batch.h"
-#include "services/rest/json/job_spec.h"
+#include "services/rest/json/guarantees/guarantee.h"
+#include "services/rest/json/jobs/job.h"
+#include "services/rest/json/jobs/job_batch.h"
+#include "services/rest/json/jobs/job_spec.h"
 #include "services/rest/json/page.h"
-#include "services/rest/json/queue.h"
-#include "services/rest/json/rank_text.h"
+#include "services/rest/json/queue/queue.h"
+#include "services/rest/json/ranks/rank_text.h"
 
 namespace railweave::api {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "services/rest/handlers/jobs/job_lookup.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/job_ports.h"
+#include "services/rest/json/jobs/job_ports.h"
 
 namespace railweave::api {
 namespace {

@@ -8,8 +8,8 @@
 #include "services/rest/access/viewer.h"
 #include "services/rest/handlers/jobs/job_answers.h"
 #include "services/rest/handlers/reply.h"
-#include "services/rest/json/job.h"
-#include "services/rest/json/job_batch.h"
+#include "services/rest/json/jobs/job.h"
+#include "services/rest/json/jobs/job_batch.h"
 
 namespace railweave::api {
 

@@ -6,7 +6,7 @@
 #include "services/control/views/job_pairs.h"
 #include "services/rest/handlers/jobs/job_lookup.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/job_traffic.h"
+#include "services/rest/json/jobs/job_traffic.h"
 
 namespace railweave::api {
 namespace {

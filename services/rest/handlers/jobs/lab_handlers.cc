@@ -20,9 +20,9 @@
 #include "services/rest/handlers/jobs/placed_what_if.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/fabric.h"
-#include "services/rest/json/fabric_map.h"
-#include "services/rest/json/lab.h"
+#include "services/rest/json/fabric/fabric.h"
+#include "services/rest/json/fabric/fabric_map.h"
+#include "services/rest/json/jobs/lab.h"
 
 namespace railweave::api {
 namespace {

@@ -5,7 +5,7 @@
 #include "services/rest/handlers/jobs/job_lookup.h"
 #include "services/rest/handlers/jobs/job_submission.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/launch.h"
+#include "services/rest/json/jobs/launch.h"
 
 namespace railweave::api {
 namespace {

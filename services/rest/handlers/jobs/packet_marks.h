@@ -7,7 +7,7 @@
 #include "services/control/views/job_ports.h"
 #include "services/control/views/path_levels.h"
 #include "services/rest/control_plane.h"
-#include "services/rest/json/guarantee.h"
+#include "services/rest/json/guarantees/guarantee.h"
 
 namespace railweave::api {
 

@@ -11,8 +11,8 @@
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
-#include "services/rest/json/job_batch.h"
-#include "services/rest/json/job_spec.h"
+#include "services/rest/json/jobs/job_batch.h"
+#include "services/rest/json/jobs/job_spec.h"
 
 namespace railweave::api {
 namespace {

@@ -4,7 +4,7 @@
 #include "services/rest/access/viewer.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/alarm.h"
+#include "services/rest/json/fabric/alarm.h"
 #include "services/rest/json/page.h"
 
 namespace railweave::api {

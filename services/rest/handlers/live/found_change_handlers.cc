@@ -5,7 +5,7 @@
 #include "services/control/live/status/fabric_as_found.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/subnet.h"
+#include "services/rest/json/live/subnet.h"
 
 namespace railweave::api {
 namespace {

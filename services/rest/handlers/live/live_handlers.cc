@@ -7,9 +7,9 @@
 #include "services/rest/handlers/live/live_work.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/forwarding_table.h"
+#include "services/rest/json/fabric/forwarding_table.h"
+#include "services/rest/json/live/subnet.h"
 #include "services/rest/json/page.h"
-#include "services/rest/json/subnet.h"
 
 namespace railweave::api {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/rest/json/alarm.h"
+#include "services/rest/json/fabric/alarm.h"
 
 namespace railweave::api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "services/rest/handlers/fabric/topology_import.h"
 #include "services/rest/handlers/reply.h"
-#include "services/rest/json/fabric.h"
+#include "services/rest/json/fabric/fabric.h"
 
 namespace railweave::api {
 namespace {

@@ -14,7 +14,7 @@
 #include "api/operations/operations.h"
 #include "fabric/base/worker/worker.h"
 #include "services/rest/control_plane.h"
-#include "services/rest/json/subnet.h"
+#include "services/rest/json/live/subnet.h"
 
 namespace railweave::api {
 

@@ -7,7 +7,7 @@
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
-#include "services/rest/json/move.h"
+#include "services/rest/json/queue/move.h"
 
 namespace railweave::api {
 namespace {

@@ -15,8 +15,8 @@
 #include "services/rest/handlers/routes.h"
 #include "services/rest/handlers/worker_placers.h"
 #include "services/rest/json/page.h"
-#include "services/rest/json/queue.h"
-#include "services/rest/json/queue_policy.h"
+#include "services/rest/json/queue/queue.h"
+#include "services/rest/json/queue/queue_policy.h"
 
 namespace railweave::api {
 namespace {

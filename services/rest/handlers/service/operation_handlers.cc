@@ -1,7 +1,7 @@
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/operation.h"
 #include "services/rest/json/page.h"
+#include "services/rest/json/service/operation.h"
 
 namespace railweave::api {
 namespace {

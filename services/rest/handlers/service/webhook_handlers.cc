@@ -3,7 +3,7 @@
 #include "services/rest/handlers/list_page.h"
 #include "services/rest/handlers/reply.h"
 #include "services/rest/handlers/routes.h"
-#include "services/rest/json/webhook.h"
+#include "services/rest/json/service/webhook.h"
 
 namespace railweave::api {
 namespace {

@@ -1,0 +1,85 @@
+#include "services/rest/json/fabric/link_traffic.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "services/rest/json/link_value.h"
+
+namespace railweave::api {
+namespace {
+
+using fabric::PortId;
+using fabric::Topology;
+
+constexpr std::size_t kMaxDevicesOnLink = 100, kMaxJobsOnLink = 100;
+
+// The nodes, or other devices, that ports belong to, with the number of ports of each: most first, then by name.
+Out devices_json(const Topology& topology, const std::vector<PortId>& ports) {
+  std::map<std::string, std::uint64_t> by_device;
+  for (const PortId port : ports) {
+    const auto host = topology.host(topology.hca_of(port));
+    ++by_device[host ? std::string(topology.name(host)) : port_name(topology, port)];
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> order(by_device.begin(), by_device.end());
+  std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<std::string, std::uint64_t>::second);
+  Out devices = Out::array();
+  for (const auto& [device, count] : order) {
+    if (devices.size() == kMaxDevicesOnLink) break;
+    devices.push_back({{"device", device}, {"ports", count}});
+  }
+  return {{"count", ports.size()}, {"deviceCount", order.size()}, {"devices", std::move(devices)}};
+}
+
+Out routes_json(const control::ClusterState& state, const control::LinkCrossings& crossings,
+                const control::FabricRoutes& routes) {
+  std::vector<PortId> to;
+  for (const auto destination : crossings.destinations) to.push_back(routes.scope().destination(destination).port);
+  return {{"pairs", crossings.pairs},
+          {"sources", devices_json(state.topology(), crossings.sources)},
+          {"destinations", devices_json(state.topology(), to)}};
+}
+
+Out senders_json(const control::ClusterState& state, const control::ContentionBook::OnLink& on) {
+  Out jobs = Out::array();
+  double sum_gbps = 0;
+  for (const auto& sender : on.senders) {
+    const double gbps = static_cast<double>(sender.kbps) / 1e6;
+    sum_gbps += gbps;
+    const auto job = state.jobs.find(control::JobId(sender.job));
+    if (job == nullptr || jobs.size() == kMaxJobsOnLink) continue;
+    jobs.push_back({{"job", to_string(job->id)},
+                    {"name", job->spec.name},
+                    {"tenant", job->spec.tenant},
+                    {"gbps", gbps},
+                    {"flows", sender.flows}});
+  }
+  return {{"links", on.links},
+          {"capacityGbps", on.capacity_mbps / 1e3},
+          {"gbps", sum_gbps},
+          {"jobCount", on.senders.size()},
+          {"jobs", std::move(jobs)}};
+}
+
+}  // namespace
+
+std::string write_link_traffic(const control::ClusterState& state, fabric::LinkId link, const LinkTraffic& traffic,
+                               const control::FabricRoutes* routes) {
+  const Topology& topology = state.topology();
+  Out directions = Out::array();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& direction = traffic.directions[i];
+    const PortId from = i == 0 ? topology.a(link) : topology.b(link);
+    const bool routed = direction.crossings && routes != nullptr;
+    directions.push_back({{"from", topology.port_text(from)},
+                          {"fromName", port_name(topology, from)},
+                          {"to", topology.port_text(topology.peer(from))},
+                          {"toName", port_name(topology, topology.peer(from))},
+                          {"routes", routed ? routes_json(state, *direction.crossings, *routes) : Out(nullptr)},
+                          {"traffic", direction.jobs ? senders_json(state, *direction.jobs) : Out(nullptr)}});
+  }
+  return dump({{"id", topology.link_text(link)}, {"directions", std::move(directions)}, {"seq", state.seq}});
+}
+
+}  // namespace railweave::api
