@@ -23,7 +23,7 @@ std::uint32_t choose_unit(const HostsSpec& hosts, std::uint32_t down_ports) {
 
 }  // namespace
 
-Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& builder) {
+Result<void> generate_rail_optimized(const RailOptimizedSpec& spec, TopologyBuilder& builder) {
   const HostsSpec& hosts = spec.cluster.hosts;
   if (auto ok = check_cluster(spec.cluster); !ok) return ok;
   const auto ports = leaf_ports(spec.clos);

@@ -12,7 +12,7 @@ struct RailOptimizedSpec {
   ClosSpec clos;
   std::uint32_t hosts_per_unit = 0;  // 0: the whole racks and NVLink domains that fit on a leaf's down ports
 };
-Result<void> generate_rail_optimized(RailOptimizedSpec spec, TopologyBuilder& builder);
+Result<void> generate_rail_optimized(const RailOptimizedSpec& spec, TopologyBuilder& builder);
 
 struct RailOnlySpec {
   ClusterSpec cluster;  // planes are set to the number of rails

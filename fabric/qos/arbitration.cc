@@ -197,7 +197,8 @@ std::uint64_t longest_wait_bytes(const VlArbitration& table, std::uint8_t vl, un
         seen = true;
         gap = 0;
       } else if (entry.weight > 0) {
-        gap += std::uint64_t{entry.weight} * kWeightUnitBytes + packet_units(mtu_bytes) * kWeightUnitBytes;
+        gap +=
+            std::uint64_t{entry.weight} * kWeightUnitBytes + std::uint64_t{packet_units(mtu_bytes)} * kWeightUnitBytes;
       }
     }
   }

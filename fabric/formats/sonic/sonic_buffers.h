@@ -26,7 +26,7 @@ struct SonicAsic {
   unsigned cell_bytes = 144;
   unsigned port_mtu_bytes = 9100;
   unsigned lossless_mtu_bytes = 4200;  // of the lossless classes: RoCE's 4,096 and headers
-  std::uint64_t pipeline_bytes = 19 * 1024;
+  std::uint64_t pipeline_bytes = std::uint64_t{19} << 10U;
   std::uint64_t mac_phy_bytes = 1024;
   unsigned small_packets_percent = 100;
 };
