@@ -24,6 +24,15 @@ struct AdministrationReport {
   std::size_t failed = 0;     // that did not take it; they are told again with the next call
 };
 
+// What was done so that switches hand on what is sent to multicast groups.
+struct MulticastReport {
+  std::size_t groups = 0, members = 0;  // members: of all groups
+  std::size_t unreachable = 0;          // members that no switch leads to
+  std::size_t blocks = 0;               // of switches' tables that were changed
+  std::size_t failed = 0;               // blocks that switches did not take; they are written again with the next call
+  std::uint64_t revision = 0;           // of what is in switches now (AdministrationCounts)
+};
+
 // Since the connection was opened.
 struct AdministrationCounts {
   std::uint64_t requests = 0;
@@ -34,6 +43,7 @@ struct AdministrationCounts {
   std::uint64_t segments = 0, repeated = 0;  // datagrams of tables
   std::uint64_t given_up = 0;                // tables whose receiver fell silent
   std::uint64_t send_errors = 0;
+  std::uint64_t multicast_revision = 0;  // another one whenever groups or their members change
 };
 
 }  // namespace railweave::fabric

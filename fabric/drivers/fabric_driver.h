@@ -166,6 +166,11 @@ class FabricDriver {
   virtual Result<AdministrationReport> administer(const AdministrationBasis& /*basis*/) {
     return AdministrationReport{};
   }
+  // Makes switches lead what is sent to multicast groups to their members, as clients joined and as the last administer() found the
+  // subnet. Only blocks that differ from what was last written or read are written, entries that lead elsewhere after such as lead
+  // where both old and new ones do, so that no mixture goes round in circles. verify: reads again what was written before.
+  // Error only where nothing can be written at all.
+  virtual Result<MulticastReport> keep_multicast(bool /*verify*/) { return MulticastReport{}; }
   // None: this process does not administer the subnet.
   [[nodiscard]] virtual std::optional<AdministrationCounts> administration() const { return std::nullopt; }
   // Answers in the order of the ports.

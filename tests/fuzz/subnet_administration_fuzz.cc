@@ -43,7 +43,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Mad written = mad;
   write_sa_header(written, header);
   RAILWEAVE_CHECK(read_sa_header(written) == header, "what is written is read");
-  const SaAnswer answer = administer(&subnet(), mad, data[0]);
+  static const auto registrations = new Registrations;
+  if (registrations->multicast.groups().empty()) registrations->multicast.follow(subnet());
+  const SaAnswer answer = administer(&subnet(), mad, data[0], registrations);
+  RAILWEAVE_CHECK(registrations->multicast.groups().size() <= MulticastBounds{}.groups, "groups are bounded");
   if (answer.kind == SaAnswer::Kind::dropped) return 0;
   RAILWEAVE_CHECK(answer.records.size() <= kMaxAnswerBytes, "answers are bounded");
   RAILWEAVE_CHECK((answer.header.method & kSaResponseBit) != 0, "an answer is one");

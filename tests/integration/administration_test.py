@@ -129,7 +129,7 @@ def keys_and_strangers(sim, kernel, hosts, trusted, found):
     assert len({int(one["LID"]) for one in trusted.dumps("PKTR")}) > 1
     wrong = SaQuery(sim, kernel, hosts[3], "0x5a18").ask("-t", "300", "NR")
     assert wrong.returncode != 0 and "timed out" in wrong.stderr, wrong
-    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1-fe80::2"], "INVALID"), (["-g"], "SA_ERR")):
+    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1-fe80::2"], "INVALID"), (["SR"], "SA_ERR")):
         refused = stranger.ask("-t", "1000", *words)
         assert refused.returncode != 0 or not refused.stdout.strip(), (words, why, refused)
 

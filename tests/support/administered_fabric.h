@@ -2,6 +2,7 @@
 // tests and benchmarks. Ports have the topology's speeds and LIDs, and packets of up to 4096 bytes.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ class AdministeredFabric {
         end.info.capabilities = PortInfo::kExtendedSpeeds;
       }
     }
+    connect(nodes, t);
     Lid first = 0;
     for (const PortId port : t.hca_ports()) {
       if (first == 0 && scope.find(port)) first = scope.lid(scope.find(port));
@@ -60,7 +62,26 @@ class AdministeredFabric {
     node.info.node_guid = node.info.system_guid = guid;
     node.description = std::string(name);
     node.ports.resize(ports + 1);
+    node.switch_info.multicast_capacity = 1024;
     return node;
+  }
+  // What each port's cable leads to.
+  static void connect(std::vector<AdministeredSubnet::Node>& nodes, const Topology& t) {
+    std::map<PortId, std::uint32_t> node_of;
+    std::uint32_t n = 0;
+    for (const SwitchId sw : t.switches()) {
+      for (const PortId port : t.ports(sw)) node_of[port] = n;
+      ++n;
+    }
+    for (const HcaId hca : t.hcas()) {
+      for (const PortId port : t.ports(hca)) node_of[port] = n;
+      ++n;
+    }
+    for (const auto& [port, node] : node_of) {
+      if (!t.peer(port)) continue;
+      nodes[node].ports[t.number(port)].peer = node_of.at(t.peer(port));
+      nodes[node].ports[t.number(port)].peer_port = static_cast<std::uint8_t>(t.number(t.peer(port)));
+    }
   }
   static void set_port(AdministeredSubnet::Port& port, const Topology& t, PortId id, MtuOf mtu_of) {
     port.is_read = true;

@@ -34,7 +34,7 @@ class SaQuery:
         assert said.returncode == 0, f"saquery {words}: {said.returncode} {said.stdout[-500:]}{said.stderr[-500:]}"
         records = []
         for line in said.stdout.splitlines():
-            if re.search(r"[Rr]ecord dump:|ClassPortInfo:$", line):
+            if re.search(r"[Rr]ecord (?:\w+ )?dump:|ClassPortInfo:$", line):
                 records.append({})
             elif field := re.match(r"\s+([\w/ ]+?)\.{2,}(.*)$", line):
                 records[-1][field[1]] = field[2]

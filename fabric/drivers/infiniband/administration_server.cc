@@ -25,7 +25,38 @@ AdministrationServer::AdministrationServer(std::unique_ptr<AdministrationPort> p
 
 void AdministrationServer::publish(AdministeredSubnetPtr subnet) {
   const std::lock_guard lock(mutex_);
+  if (subnet == nullptr && subnet_ != nullptr) ++to_forget_;
   subnet_.swap(subnet);
+}
+
+AdministrationServer::Multicast AdministrationServer::multicast() const {
+  const std::lock_guard lock(mutex_);
+  return multicast_;
+}
+
+// Between requests, so that each is answered by one state of all.
+void AdministrationServer::follow_subnet() {
+  AdministeredSubnetPtr known;
+  bool forgets = false;
+  {
+    const std::lock_guard lock(mutex_);
+    known = subnet_;
+    forgets = forgotten_ != to_forget_;
+    forgotten_ = to_forget_;
+  }
+  if (forgets) registrations_.multicast.clear();
+  if (known != nullptr && known != followed_) registrations_.multicast.follow(*known);
+  followed_ = std::move(known);
+  hand_out_members();
+}
+
+void AdministrationServer::hand_out_members() {
+  const std::uint64_t revision = registrations_.multicast.revision();
+  if (own_.multicast_revision == revision) return;
+  own_.multicast_revision = revision;
+  const auto members = registrations_.multicast.members();
+  const std::lock_guard lock(mutex_);
+  multicast_ = {.members = members, .revision = revision};
 }
 
 AdministrationCounts AdministrationServer::counts() const {
@@ -51,7 +82,9 @@ void AdministrationServer::serve(Worker::Turn& turn) {
       if (!turn.pause(kAfterError)) return;
       continue;
     }
+    follow_subnet();
     if (*received) take(**received);
+    hand_out_members();
     sender_.expire(Clock::now());
     note_segments();
   }
@@ -73,8 +106,7 @@ void AdministrationServer::take(const AdministrationPort::Received& received) {
     ++own_.dropped;
     return;
   }
-  const AdministeredSubnetPtr known = subnet();
-  SaAnswer answer = administer(known.get(), received.mad, received.client.lid);
+  SaAnswer answer = administer(followed_.get(), received.mad, received.client.lid, &registrations_);
   if (answer.kind == SaAnswer::Kind::table && !sender_.start(received.client, answer, Clock::now())) {
     answer = {.kind = SaAnswer::Kind::datagram, .header = answer.header};
     answer.header.status = static_cast<std::uint16_t>(SaStatus::busy);

@@ -8,7 +8,7 @@
 
 #include "fabric/base/worker/worker.h"
 #include "fabric/drivers/administration.h"
-#include "fabric/drivers/infiniband/administration/administered_subnet.h"
+#include "fabric/drivers/infiniband/administration/administrator.h"
 #include "fabric/drivers/infiniband/administration/rmpp_sender.h"
 #include "fabric/drivers/infiniband/administration_port.h"
 
@@ -21,9 +21,17 @@ class AdministrationServer {
   AdministrationServer(std::unique_ptr<AdministrationPort> port, std::uint64_t key, std::function<bool()> leads,
                        const RmppOptions& options = {});
 
-  // Until the first one, and again after null, clients are told to ask later.
+  // Until the first one, and again after null, clients are told to ask later. After null all that they registered is forgotten, as
+  // they may have registered elsewhere meanwhile.
   void publish(AdministeredSubnetPtr subnet);
   [[nodiscard]] AdministrationCounts counts() const;
+  // As last published.
+  [[nodiscard]] AdministeredSubnetPtr subnet() const;
+  struct Multicast {
+    MulticastMembersPtr members;  // null: no port may join yet
+    std::uint64_t revision = 0;
+  };
+  [[nodiscard]] Multicast multicast() const;
   [[nodiscard]] std::uint64_t key() const { return key_; }
 
  private:
@@ -31,15 +39,21 @@ class AdministrationServer {
   void take(const AdministrationPort::Received& received);
   void send(const SaClient& client, const Mad& mad);
   void note_segments();
-  [[nodiscard]] AdministeredSubnetPtr subnet() const;
+  void follow_subnet();
+  void hand_out_members();
 
   const std::unique_ptr<AdministrationPort> port_;
   const std::uint64_t key_;
   const std::function<bool()> leads_;
-  RmppSender sender_;         // the thread's own
-  AdministrationCounts own_;  // the thread's own; counts_ is what others see
-  mutable std::mutex mutex_;  // guards the next two
+  RmppSender sender_;               // the thread's own
+  AdministrationCounts own_;        // the thread's own; counts_ is what others see
+  Registrations registrations_;     // the thread's own
+  AdministeredSubnetPtr followed_;  // the thread's own: the snapshot that registrations are of
+  std::uint64_t forgotten_ = 0;     // the thread's own
+  mutable std::mutex mutex_;        // guards the next ones
   AdministeredSubnetPtr subnet_;
+  std::uint64_t to_forget_ = 0;  // counts how often all was to be forgotten
+  Multicast multicast_;
   AdministrationCounts counts_;
   Worker worker_{"subnet-admin"};
 };

@@ -15,6 +15,8 @@ Result<void> ClientNotices::send(MadExchange& exchange, SubnetMap& map, const Ad
     levels_.clear();
     for (const PlaneLanes& plane : planes) levels_.push_back(plane.path_level);
   }
+  // What a port that is gone had registered was forgotten.
+  std::erase_if(told_, [&](const auto& entry) { return !subnet.is_attached(entry.first); });
   PortWriter writer(exchange, map);
   std::size_t asked = 0, taken = 0;
   for (const AdministeredSubnet::EndPort& end : subnet.end_ports()) {

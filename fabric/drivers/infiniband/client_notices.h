@@ -1,6 +1,7 @@
 // Tells clients behind adapters' ports that there is an administration to ask, and when what it told them is no longer so: by
-// PortInfo's ClientReregister (IBA 14.2.5.6), which they answer by asking and joining again. Each port once, and once more after the
-// service levels of paths have changed; the level by which the administration is reached is set with it.
+// PortInfo's ClientReregister (IBA 14.2.5.6), which they answer by asking and joining again. Each port once, once more after the
+// service levels of paths have changed, and one that was gone when it is back; the level by which the administration is reached is
+// set with it.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ class ClientNotices {
                     AdministrationReport& report);
   // The port has lost what it was told, as one that starts again.
   void forget(Guid port) { told_.erase(port); }
+  void forget_all() { told_.clear(); }
 
  private:
   struct Told {

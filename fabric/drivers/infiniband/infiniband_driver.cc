@@ -299,8 +299,12 @@ Result<std::vector<SwitchSight>> InfinibandDriver::look(const Topology& topology
 
 Result<void> InfinibandDriver::may_write() {
   auto allowed = ask_to_write();
-  // Whoever is in charge answers clients.
-  if (!allowed && server_) server_->publish(nullptr);
+  // Whoever is in charge answers clients, takes what they register, and writes switches.
+  if (!allowed && server_) {
+    server_->publish(nullptr);
+    notices_.forget_all();
+    multicast_.forget_all();
+  }
   return allowed;
 }
 
@@ -386,6 +390,21 @@ Result<AdministrationReport> InfinibandDriver::administer(const AdministrationBa
   report.devices = subnet->nodes().size();
   report.end_ports = subnet->end_ports().size();
   if (auto sent = notices_.send(exchange_, map_, *subnet, report); !sent) return std::unexpected(sent.error());
+  return report;
+}
+
+Result<MulticastReport> InfinibandDriver::keep_multicast(bool verify) {
+  MulticastReport report;
+  const AdministeredSubnetPtr subnet = server_ ? server_->subnet() : nullptr;
+  if (subnet == nullptr) return report;
+  const AdministrationServer::Multicast multicast = server_->multicast();
+  if (multicast.members == nullptr) return report;
+  if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
+  for (std::size_t n = 0; n < map_.nodes.size(); ++n) table_exchange_.forgive(n + 1);
+  report.revision = multicast.revision;
+  if (auto kept = multicast_.keep(table_exchange_, map_, *subnet, *multicast.members, verify, report); !kept) {
+    return std::unexpected(kept.error());
+  }
   return report;
 }
 

@@ -13,6 +13,7 @@
 #include "fabric/drivers/infiniband/lft_writer.h"
 #include "fabric/drivers/infiniband/mad/notice.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
+#include "fabric/drivers/infiniband/multicast_writer.h"
 #include "fabric/drivers/infiniband/port_table_writer.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
 #include "fabric/drivers/infiniband/subnet_sweep.h"
@@ -71,6 +72,7 @@ class InfinibandDriver final : public FabricDriver {
 
   // Errors: as of may_write().
   Result<AdministrationReport> administer(const AdministrationBasis& basis) override;
+  Result<MulticastReport> keep_multicast(bool verify) override;
   [[nodiscard]] std::optional<AdministrationCounts> administration() const override;
   // In direct mode, before anything else: answers clients from now on.
   void serve_by(std::unique_ptr<AdministrationServer> server) { server_ = std::move(server); }
@@ -107,6 +109,7 @@ class InfinibandDriver final : public FabricDriver {
   std::function<bool()> another_writes_;
   CounterAbilitiesByNode counter_abilities_;
   ClientNotices notices_;
+  MulticastWriter multicast_;
   std::unique_ptr<AdministrationServer> server_;  // null: this process does not administer the subnet
 };
 

@@ -194,7 +194,7 @@ TEST(SubnetAdministration, WhatIsAskedWrongIsAnsweredWithItsStatus) {
   EXPECT_EQ(administer(&subnet, ask(kGet, IB_SA_ATTR_PATHRECORD, 1U << 2U), own).status(), SaStatus::invalidGid);
   EXPECT_EQ(administer(&subnet, ask(kGet, IB_SA_ATTR_NODERECORD, 0), own).status(), SaStatus::tooManyRecords);
   EXPECT_EQ(administer(&subnet, ask(kGet, 0x77, 0), own).status(), SaStatus::badAttribute);
-  EXPECT_EQ(administer(&subnet, ask(IB_MAD_METHOD_SET, IB_SA_ATTR_MCRECORD, 0), own).status(), SaStatus::badMethod);
+  EXPECT_EQ(administer(&subnet, ask(IB_MAD_METHOD_SET, IB_SA_ATTR_NODERECORD, 0), own).status(), SaStatus::badMethod);
   EXPECT_EQ(administer(&subnet, ask_path(1, 2), 40'001).status(), SaStatus::invalidRequest);  // of no port
   const SaAnswer wrong = administer(&subnet, ask_path(own, own, kGet, kKey + 1), own);
   EXPECT_EQ(wrong.kind, SaAnswer::Kind::dropped);

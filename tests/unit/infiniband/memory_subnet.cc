@@ -194,6 +194,7 @@ unsigned MemorySubnet::answer(Node& node, unsigned port, unsigned method, unsign
       std::memset(data, 0, 64);
       mad_set_field(data, 0, IB_SW_LINEAR_FDB_CAP_F, 49152);
       mad_set_field(data, 0, IB_SW_LINEAR_FDB_TOP_F, node.linear_top);
+      mad_set_field(data, 0, IB_SW_MCAST_FDB_CAP_F, node.multicast_capacity);
       mad_set_field(data, 0, IB_SW_STATE_CHANGE_F, node.changed ? 1 : 0);
       mad_set_field(data, 0, IB_SW_PARTITION_ENFORCE_CAP_F, 40);
       mad_set_field(data, 0, IB_SW_ENHANCED_PORT0_F, node.enhanced_port_zero ? 1 : 0);
@@ -280,6 +281,10 @@ unsigned MemorySubnet::answer_table(Node& node, unsigned at, bool set, unsigned 
     case IB_ATTR_LINEARFORWTBL:
       if (!node.is_switch) return kAttributeUnsupported;
       return modifier > 767 ? kInvalid : exchange(node.lft.data() + modifier * std::size_t{64}, 64);
+    case IB_ATTR_MULTICASTFORWTBL:
+      if (!node.is_switch) return kAttributeUnsupported;
+      if ((modifier & 0x1ffU) >= (node.multicast_capacity + 31) / 32) return kInvalid;
+      return exchange(node.mft[modifier].data(), 64);
     case IB_ATTR_PKEY_TBL: {
       Port* port = port_of(modifier >> 16U);
       const unsigned block = modifier & 0xffffU;

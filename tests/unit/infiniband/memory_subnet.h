@@ -44,6 +44,8 @@ class MemorySubnet final : public MadPort {
     unsigned performance_abilities = 0x1200;  // 0: does not even know ClassPortInfo
     unsigned refuses = 0;                     // Set of this attribute
     std::vector<std::uint8_t> lft = std::vector<std::uint8_t>(49152, 255);
+    unsigned multicast_capacity = 64;
+    std::map<unsigned, std::array<std::uint8_t, 64>> mft;  // by modifier
   };
 
   int add_switch(std::uint64_t guid, unsigned ports, std::string description);

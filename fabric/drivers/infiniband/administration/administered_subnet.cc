@@ -8,8 +8,6 @@
 namespace railweave::fabric::infiniband {
 namespace {
 
-constexpr std::uint16_t kFullMember = 0x8000;
-
 // By code, in Mb/s.
 constexpr std::array<std::uint32_t, 25> kRates = {
     0,       0,       2'500,  10'000,  30'000,  5'000,   20'000, 40'000, 60'000,  80'000,  120'000, 14'000,   56'000,
@@ -165,6 +163,13 @@ std::uint32_t AdministeredSubnet::find(std::uint32_t node, unsigned port) const 
   return kNone;
 }
 
+bool AdministeredSubnet::is_attached(Guid port_guid) const {
+  const std::uint32_t at = find(port_guid);
+  if (at == kNone) return false;
+  const Node& node = nodes_[end_ports_[at].node];
+  return node.is_switch() || node.ports[end_ports_[at].number].peer != kNone;
+}
+
 PortPace AdministeredSubnet::pace(const EndPort& port) const {
   if (port.port) {
     const PortId peer = routing_.tables.scope().topology().peer(port.port);
@@ -197,6 +202,12 @@ std::uint16_t AdministeredSubnet::shared_key(const EndPort& a, const EndPort& b,
     }
   }
   return 0;
+}
+
+bool AdministeredSubnet::has_key(const EndPort& port, std::uint16_t key) const {
+  const auto base = static_cast<std::uint16_t>(key & ~kFullMember);
+  return base != 0 &&
+         std::ranges::any_of(keys(port), [base](std::uint16_t has) { return (has & ~kFullMember) == base; });
 }
 
 const PartitionService* AdministeredSubnet::partition(std::uint16_t key) const {

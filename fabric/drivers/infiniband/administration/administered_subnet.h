@@ -21,6 +21,7 @@
 namespace railweave::fabric::infiniband {
 
 inline constexpr std::uint16_t kDefaultPartition = 0xffff;  // with full membership
+inline constexpr std::uint16_t kFullMember = 0x8000;        // of keys
 
 // How fast and how large packets through a port can be, in the codes of PathRecord. 0: no link, or not known.
 struct PortPace {
@@ -83,6 +84,8 @@ class AdministeredSubnet {
   [[nodiscard]] std::uint32_t find(Guid port_guid) const;
   [[nodiscard]] std::uint32_t find(Lid lid) const { return lid < by_lid_.size() ? by_lid_[lid] : kNone; }
   [[nodiscard]] std::uint32_t find(std::uint32_t node, unsigned port) const;
+  // There is such an end port, and a cable leads to it.
+  [[nodiscard]] bool is_attached(Guid port_guid) const;
   // The destination that switches forward packets with this LID to; none: they drop them.
   [[nodiscard]] DestinationId destination(Lid lid) const {
     return lid < destination_of_.size() ? destination_of_[lid] : DestinationId();
@@ -99,6 +102,8 @@ class AdministeredSubnet {
   // A key of a's table by which both may send to each other: one of them at least is a full member. wanted: only this one,
   // without the bit of membership; 0: any, of the lowest index. 0: there is none.
   [[nodiscard]] std::uint16_t shared_key(const EndPort& a, const EndPort& b, std::uint16_t wanted = 0) const;
+  // The port is a member of the key's partition, a full one or a limited one.
+  [[nodiscard]] bool has_key(const EndPort& port, std::uint16_t key) const;
   [[nodiscard]] const PartitionService* partition(std::uint16_t key) const;
 
  private:
@@ -119,7 +124,7 @@ class AdministeredSubnet {
   std::vector<DestinationId> destination_of_;
   std::vector<PortPace> pace_;  // by PortId: of switches' and adapters'
   std::vector<std::vector<std::uint16_t>> key_tables_;
-  std::uint64_t gid_prefix_ = 0xfe80000000000000;
+  std::uint64_t gid_prefix_ = kDefaultGidPrefix;
 };
 using AdministeredSubnetPtr = std::shared_ptr<const AdministeredSubnet>;
 

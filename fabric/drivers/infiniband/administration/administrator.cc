@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "fabric/drivers/infiniband/administration/multicast_requests.h"
 #include "fabric/drivers/infiniband/administration/path_records.h"
 #include "fabric/drivers/infiniband/administration/record_fields.h"
 #include "fabric/drivers/infiniband/administration/records.h"
+#include "fabric/drivers/infiniband/administration/requester.h"
 
 namespace railweave::fabric::infiniband {
 namespace {
@@ -16,33 +19,28 @@ constexpr std::uint32_t kMatchAllBits = 0x80000000;  // of a modifier: capabilit
 
 bool is_known(SaAttribute attribute) { return record_bytes(attribute) != 0; }
 
-struct Requester {
-  const AdministeredSubnet& subnet;
-  const EndPort* port = nullptr;  // null: not known here
-  bool is_trusted = false;
-
-  [[nodiscard]] bool sees(const EndPort& other) const {
-    return is_trusted || (port != nullptr && (port == &other || subnet.shared_key(*port, other) != 0));
-  }
-  [[nodiscard]] bool owns(const EndPort& other) const { return is_trusted || port == &other; }
-};
-
-SaAnswer refuse(SaAnswer answer, SaStatus status) {
-  answer.kind = SaAnswer::Kind::datagram;
-  answer.header.status = static_cast<std::uint16_t>(status);
-  answer.records.clear();
-  answer.record_count = 0;
-  return answer;
-}
-
-// The administration itself: versions, and nothing beyond the least that is asked of one.
-void write_class_port_info(std::vector<std::uint8_t>& record) {
+// The administration itself: versions, and what it answers beyond the least that is asked of one.
+void write_class_port_info(std::vector<std::uint8_t>& record, bool registers) {
   constexpr std::uint32_t kAnswersWithin = 18;  // 4.096 us * 2^18
+  constexpr std::uint32_t kMulticast = 0x0200, kMatchesCapabilities = 0x2000;
+  constexpr std::uint32_t kFullSendOnly = 1U << 12U;  // of the second mask, which lies above the response time
   record.assign(record_bytes(SaAttribute::classPortInfo), 0);
   record[0] = 1;
   record[1] = 2;
-  write_be(record, 4, 4, kAnswersWithin);
+  write_be(record, 2, 2, kMatchesCapabilities | (registers ? kMulticast : 0));
+  write_be(record, 4, 4, (registers ? kFullSendOnly << 5U : 0) | kAnswersWithin);
 }
+
+// What clients register: Set and Delete, which answer by themselves; none: it is neither.
+std::optional<SaAnswer> take_registration(const Requester& requester, const Mad& request, SaMethod method,
+                                          const SaAnswer& answer, Registrations& registrations) {
+  if (answer.header.attribute != static_cast<std::uint16_t>(SaAttribute::multicastMemberRecord)) return std::nullopt;
+  if (method == SaMethod::set) return answer_join(requester, request, answer, registrations.multicast);
+  if (method == SaMethod::remove) return answer_leave(requester, request, answer, registrations.multicast);
+  return std::nullopt;
+}
+
+bool may_be_registered(SaAttribute attribute) { return attribute == SaAttribute::multicastMemberRecord; }
 
 // End ports that a request names by GID or by LID; all, where it names none.
 struct Ends {
@@ -129,9 +127,18 @@ SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer
   return answer;
 }
 
+SaAnswer answer_multicast(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table,
+                          const MulticastBook& book) {
+  const std::size_t at_most = is_table ? kMaxAnswerBytes / kMulticastRecordBytes + 1 : 2;
+  answer = answer_groups(requester, request, std::move(answer), book, at_most);
+  if (is_table && answer.record_count == at_most) return refuse(std::move(answer), SaStatus::noResources);
+  return answer;
+}
+
 }  // namespace
 
-SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid requester_lid) {
+SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid requester_lid,
+                    Registrations* registrations) {
   SaAnswer answer;
   answer.header = read_sa_header(request);
   SaHeader& header = answer.header;
@@ -140,7 +147,7 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid re
   const auto method = static_cast<SaMethod>(header.method);
   const auto attribute = static_cast<SaAttribute>(header.attribute);
   const std::uint64_t key = header.key;
-  header.method |= kSaResponseBit;
+  header.method = method == SaMethod::set ? kSaGetResponse : static_cast<std::uint8_t>(header.method | kSaResponseBit);
   header.rmpp = {};
   header.status = 0;
   header.key = 0;
@@ -157,13 +164,17 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid re
     return answer;
   }
   const bool is_table = method == SaMethod::getTable;
-  if (method != SaMethod::get && !is_table) return refuse(std::move(answer), SaStatus::badMethod);
-  if (!is_known(attribute) || (is_table && attribute == SaAttribute::classPortInfo)) {
+  const bool registers = method == SaMethod::set || method == SaMethod::remove;
+  if (method != SaMethod::get && !is_table && !registers) return refuse(std::move(answer), SaStatus::badMethod);
+  const bool is_registered = may_be_registered(attribute);
+  if (!is_known(attribute) || (is_table && attribute == SaAttribute::classPortInfo) ||
+      (is_registered && registrations == nullptr)) {
     return refuse(std::move(answer), SaStatus::badAttribute);
   }
+  if (registers && !is_registered) return refuse(std::move(answer), SaStatus::badMethod);
   answer.kind = is_table ? SaAnswer::Kind::table : SaAnswer::Kind::datagram;
   if (attribute == SaAttribute::classPortInfo) {
-    write_class_port_info(answer.records);
+    write_class_port_info(answer.records, registrations != nullptr);
     answer.record_count = 1;
     return answer;
   }
@@ -171,8 +182,17 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid re
   if (const std::uint32_t at = subnet->find(requester_lid); at != kNone) requester.port = &subnet->end_ports()[at];
   if (requester.port == nullptr && !is_trusted) return refuse(std::move(answer), SaStatus::invalidRequest);
   header.record_offset = static_cast<std::uint16_t>(record_bytes(attribute) / 8);
-  answer = attribute == SaAttribute::pathRecord ? answer_paths(requester, request, std::move(answer), is_table)
-                                                : answer_records(requester, request, std::move(answer), is_table);
+  if (registers) {
+    if (auto taken = take_registration(requester, request, method, answer, *registrations)) return std::move(*taken);
+    return refuse(std::move(answer), SaStatus::badMethod);
+  }
+  if (attribute == SaAttribute::pathRecord) {
+    answer = answer_paths(requester, request, std::move(answer), is_table);
+  } else if (attribute == SaAttribute::multicastMemberRecord) {
+    answer = answer_multicast(requester, request, std::move(answer), is_table, registrations->multicast);
+  } else {
+    answer = answer_records(requester, request, std::move(answer), is_table);
+  }
   if (is_table || answer.status() != SaStatus::ok) return answer;
   if (answer.record_count == 0) return refuse(std::move(answer), SaStatus::noRecords);
   if (answer.record_count > 1) return refuse(std::move(answer), SaStatus::tooManyRecords);

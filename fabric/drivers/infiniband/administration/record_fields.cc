@@ -85,6 +85,7 @@ std::span<const RecordField> record_fields(SaAttribute attribute) {
       return kPkeys;
     case SaAttribute::classPortInfo:
     case SaAttribute::pathRecord:
+    case SaAttribute::multicastMemberRecord:
       break;
   }
   return {};
@@ -105,6 +106,8 @@ std::size_t record_bytes(SaAttribute attribute) {
       return 24;
     case SaAttribute::smInfoRecord:
       return 32;
+    case SaAttribute::multicastMemberRecord:
+      return 56;
     case SaAttribute::linkRecord:
       return 8;
     case SaAttribute::pathRecord:

@@ -41,6 +41,7 @@ class Lister {
         return list_manager(end);
       case SaAttribute::classPortInfo:
       case SaAttribute::pathRecord:
+      case SaAttribute::multicastMemberRecord:
         break;
     }
     return false;

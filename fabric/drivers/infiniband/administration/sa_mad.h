@@ -20,7 +20,7 @@ enum class SaMethod : std::uint8_t {
   getTable = 0x12,
   remove = 0x15,
 };
-inline constexpr std::uint8_t kSaResponseBit = 0x80;
+inline constexpr std::uint8_t kSaResponseBit = 0x80, kSaGetResponse = 0x81;
 
 enum class SaAttribute : std::uint16_t {
   classPortInfo = 0x0001,
@@ -33,6 +33,7 @@ enum class SaAttribute : std::uint16_t {
   linkRecord = 0x0020,
   pkeyTableRecord = 0x0033,
   pathRecord = 0x0035,
+  multicastMemberRecord = 0x0038,
 };
 
 // IBA 13.4.7 and 15.2.4.

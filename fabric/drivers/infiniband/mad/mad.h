@@ -39,6 +39,7 @@ enum class Attribute : std::uint16_t {
   slToVl = 0x0017,
   vlArbitration = 0x0018,
   linearForwardingTable = 0x0019,
+  multicastForwardingTable = 0x001b,
   smInfo = 0x0020,
   // of class performance
   classPortInfo = 0x0001,

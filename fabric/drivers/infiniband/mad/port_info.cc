@@ -106,6 +106,8 @@ std::array<std::uint8_t, 64> port_info_to_set(AttributeBytes current, const Port
   write_bits(data, 63, 0, 5, 0);                           // LinkSpeedExtEnabled
   write_bits(data, 51, 7, 1, setting.reregister ? 1 : 0);  // asked for, never kept
   write_bits(data, 32, 0, 4, static_cast<unsigned>(setting.state));
+  // A port that was given none has no GIDs by which it can be asked for.
+  if (read_64(current, 8) == 0) write_be(data, 8, 8, kDefaultGidPrefix);
   if (setting.lid) write_be(data, 16, 2, *setting.lid);
   if (setting.sm_lid) write_be(data, 18, 2, *setting.sm_lid);
   if (setting.sm_sl) write_bits(data, 36, 0, 4, *setting.sm_sl);

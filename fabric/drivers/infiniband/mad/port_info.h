@@ -23,6 +23,8 @@ enum class PhysicalState : std::uint8_t {
   phyTest = 7,
 };
 
+inline constexpr std::uint64_t kDefaultGidPrefix = 0xfe80000000000000;  // IBA 4.1.1
+
 struct PortInfo {
   static constexpr std::uint32_t kIsSm = 1U << 1U;             // of capabilities
   static constexpr std::uint32_t kExtendedSpeeds = 1U << 14U;  // of capabilities

@@ -10,6 +10,16 @@ LftEntries read_lft_block(AttributeBytes data) {
   return entries;
 }
 
+MulticastEntries read_multicast_block(AttributeBytes data) {
+  MulticastEntries entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = read_16(data, 2 * i);
+  return entries;
+}
+
+void write_multicast_block(AttributeSpace data, const MulticastEntries& entries) {
+  for (std::size_t i = 0; i < entries.size(); ++i) write_be(data, 2 * i, 2, entries[i]);
+}
+
 PKeyBlock read_pkey_block(AttributeBytes data) {
   PKeyBlock block;
   for (std::size_t i = 0; i < block.size(); ++i) block[i] = read_16(data, 2 * i);

@@ -1,4 +1,4 @@
-// The tables of switches and ports, block by block: forwarding (IBA 14.2.5.10), PKeys (14.2.5.7), SL to VL (14.2.5.8)
+// The tables of switches and ports, block by block: forwarding (IBA 14.2.5.10), multicast forwarding (14.2.5.12), PKeys (14.2.5.7), SL to VL (14.2.5.8)
 // and VL arbitration (14.2.5.9). Modifiers are checked against what exists: some simulators and firmware do not.
 #pragma once
 
@@ -15,6 +15,18 @@ inline constexpr std::uint16_t kLftBlocks = 768;  // up to the last unicast LID,
 inline constexpr std::uint8_t kLftDropsPacket = 255;
 using LftEntries = std::array<std::uint8_t, kLftBlockEntries>;  // the port per LID of the block
 LftEntries read_lft_block(AttributeBytes data);                 // modifier: the block's number
+
+inline constexpr std::size_t kMulticastBlockEntries = 32;
+inline constexpr std::size_t kMulticastPositionPorts = 16;
+inline constexpr std::uint16_t kMulticastBlocks = 512;  // up to the last multicast LID
+// By LID of the block, from 0xC000 on: which of the ports of the position hand packets on, port 0 of it in the lowest bit.
+using MulticastEntries = std::array<std::uint16_t, kMulticastBlockEntries>;
+MulticastEntries read_multicast_block(AttributeBytes data);
+void write_multicast_block(AttributeSpace data, const MulticastEntries& entries);
+// position: the ports from 16 times it on.
+constexpr std::uint32_t multicast_modifier(std::uint16_t block, std::uint8_t position) {
+  return static_cast<std::uint32_t>(position) << 28U | block;
+}
 
 inline constexpr std::size_t kPKeyBlockEntries = 32;
 using PKeyBlock = std::array<std::uint16_t, kPKeyBlockEntries>;  // 0: none; bit 15: full member

@@ -5,6 +5,8 @@ namespace {
 
 constexpr std::int64_t kTellEveryUs = 250'000, kShowCountsEveryUs = 1'000'000, kWarnEveryUs = 60'000'000;
 constexpr std::int64_t kTellAgainUs = 5'000'000;  // ports that did not take it
+constexpr std::int64_t kLeadEveryUs = 100'000, kLeadAgainUs = 5'000'000;
+constexpr std::int64_t kVerifyEveryUs = 30'000'000;  // a switch that was reset holds nothing
 
 }  // namespace
 
@@ -12,8 +14,14 @@ Result<void> AdministrationKeeper::keep(const fabric::Routing& routing, std::uin
                                         const AdministeredTables& tables) {
   const auto counts = context_.driver().administration();
   if (!counts) return {};
+  if (context_.now() - shown_us_ >= kShowCountsEveryUs) show(*counts);
+  if (auto told = tell(routing, revision, tables); !told) return told;
+  return keep_multicast(counts->multicast_revision);
+}
+
+Result<void> AdministrationKeeper::tell(const fabric::Routing& routing, std::uint64_t revision,
+                                        const AdministeredTables& tables) {
   const std::int64_t now = context_.now();
-  if (now - shown_us_ >= kShowCountsEveryUs) show(*counts);
   const bool differs = is_due_ || revision != routing_revision_ || tables.revision != tables_revision_;
   if (!differs || (was_told_ && now - told_us_ < kTellEveryUs)) return {};
   if (!context_.mode_holds()) return {};
@@ -27,11 +35,35 @@ Result<void> AdministrationKeeper::keep(const fabric::Routing& routing, std::uin
   devices_ = report->devices;
   end_ports_ = report->end_ports;
   is_due_ = false;
+  is_multicast_due_ = true;
   was_told_ = true;
   routing_revision_ = revision;
   tables_revision_ = tables.revision;
   told_us_ = report->failed > 0 ? now + kTellAgainUs - kTellEveryUs : now;
   if (report->failed > 0) is_due_ = true;
+  return {};
+}
+
+// Groups are led once clients can be told of them.
+Result<void> AdministrationKeeper::keep_multicast(std::uint64_t revision) {
+  const std::int64_t now = context_.now();
+  const bool verifies = now - verified_us_ >= kVerifyEveryUs;
+  if (!was_told_ || now - led_us_ < (led_.failed > 0 ? kLeadAgainUs : kLeadEveryUs)) return {};
+  if (!is_multicast_due_ && !verifies && revision == multicast_revision_ && led_.failed == 0) return {};
+  if (!context_.mode_holds()) return {};
+  const auto report = context_.driver().keep_multicast(verifies);
+  if (!report) return context_.not_written(report.error());
+  const bool is_new = report->blocks > 0 || report->failed != led_.failed || report->unreachable != led_.unreachable;
+  if (is_new) {
+    context_.log().write(report->failed > 0 ? log::Level::warn : log::Level::info,
+                         "multicast: {} groups, {} members ({} not reached); {} blocks written, {} not taken",
+                         report->groups, report->members, report->unreachable, report->blocks, report->failed);
+  }
+  led_ = *report;
+  led_us_ = now;
+  if (verifies) verified_us_ = now;
+  is_multicast_due_ = false;
+  multicast_revision_ = report->revision;
   return {};
 }
 

@@ -1,5 +1,5 @@
 // What clients of one subnet in direct mode are told when they ask its administration: kept as what was found, the routes that
-// switches hold and the tables of ports are. Used by the stepping thread.
+// switches hold and the tables of ports are; and switches' tables for the multicast groups that they join. Used by the stepping thread.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,13 @@ class AdministrationKeeper {
 
   // Devices, ports or the topology may be others than were told.
   void distrust() { is_due_ = true; }
-  // Tells what is told from now on, where that differs, at most four times a second. routing: that switches hold, with another
-  // revision whenever it is another one. Error: the connection failed.
+  // Tells what is told from now on, where that differs, at most four times a second, and leads multicast as it was joined, about as
+  // often. routing: that switches hold, with another revision whenever it is another one. Error: the connection failed.
   Result<void> keep(const fabric::Routing& routing, std::uint64_t revision, const AdministeredTables& tables);
 
  private:
+  Result<void> tell(const fabric::Routing& routing, std::uint64_t revision, const AdministeredTables& tables);
+  Result<void> keep_multicast(std::uint64_t revision);
   void show(const fabric::AdministrationCounts& counts);
 
   const SubnetContext& context_;
@@ -37,6 +39,10 @@ class AdministrationKeeper {
   std::size_t devices_ = 0, end_ports_ = 0;
   std::int64_t told_us_ = 0, shown_us_ = 0, warned_us_ = 0;
   std::uint64_t warned_of_ = 0;  // requests with wrong keys
+  bool is_multicast_due_ = true;
+  std::uint64_t multicast_revision_ = 0;  // in switches
+  std::int64_t led_us_ = 0, verified_us_ = 0;
+  fabric::MulticastReport led_;
 };
 
 }  // namespace railweave::control

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Multicast of a subnet in direct mode. Clients on other nodes join as IPoIB does; what switches hold is read by dump_fts and flooded apart from
+Railweave, and traced by ibtracert: before and after cut cables, a lost spine, members that vanish, and a restart of the service. osmtest's
+multicast flow asks the same of it as of OpenSM; and OpenSM's answers to the same clients on the same subnet are the same.
+
+multicast_test.py BIN_FOLDER RMPP_KERNEL SA_CLIENT      exit code 77: skipped, and why
+"""
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from administration_test import TREE, hosts_of  # noqa: E402
+from direct_lanes_test import accept  # noqa: E402
+from ibsim import Ibsim, missing, stop  # noqa: E402
+from live import LiveService, generate  # noqa: E402
+from multicast_walk import check_group, multicast_tables  # noqa: E402
+from sa_query import SaQuery, last_64  # noqa: E402
+from switch_walk import SwitchWalk  # noqa: E402
+from waiting import until  # noqa: E402
+
+BROADCAST = "ff12401bffff000000000000ffffffff"
+ALL_HOSTS = "ff12401bffff00000000000000000001"
+MDNS = "ff12401bffff000000000000000000fb"
+KEY = "0x1"
+
+
+class Clients:
+    def __init__(self, sim, client, hosts, guids):
+        self.sim, self.client, self.hosts, self.guids = sim, client, hosts, guids
+
+    def do(self, host, *words):
+        """{(verb, MGID): {field: text}} of what was answered."""
+        said = self.sim.run([self.client, *words], seconds=20, host=self.hosts[host])
+        assert said.returncode == 0, (host, words, said)
+        lines = [line.split() for line in said.stdout.splitlines()]
+        return [(line[0], line[1], dict(zip(line[2::2], line[3::2]))) for line in lines]
+
+    def as_ipoib(self, host):
+        """The broadcast group, then 224.0.0.1 with what that one said, as the kernel does when an interface comes up."""
+        answers = self.do(host, "join", BROADCAST, "1", "create", ALL_HOSTS, "1")
+        assert all(fields["status"] == "0x0" for _, _, fields in answers), answers
+        return answers
+
+
+def members(sa):
+    """{LID of the group: {(adapter GUID, join state)}}, by saquery"""
+    found = {}
+    for one in sa.dumps("-m"):
+        group = found.setdefault(int(one["Mlid"], 16), set())
+        if one["PortGid"] != "::":
+            group.add((last_64(one["PortGid"]) - 1, int(one["ScopeState"], 16) & 15))
+    return found
+
+
+def wait_led(sim, walk, groups, senders=None, seconds=15):
+    """Until switches lead each {LID: receivers} as it should be."""
+    last = None
+
+    def is_led():
+        nonlocal last
+        try:
+            tables = multicast_tables(sim)
+            for lid, receivers in groups.items():
+                check_group(walk, tables, lid, receivers, (senders or {}).get(lid, ()))
+            return True
+        except AssertionError as error:
+            last = error
+            return False
+    until(lambda: f"not led: {last}", is_led, seconds)
+
+
+def lid_of(walk, guid):
+    return str(walk.lids[guid])
+
+
+def follow_faults(sim, service, walk, clients, sa, joined):
+    """A cable of the tree is cut, then the whole spine that leads it, then a member; and all is back."""
+    tables = multicast_tables(sim)
+    spines = {switch for switch, _ in walk.cables if not any(end[0] == switch for end in walk.ends.values())}
+    spine = next(switch for switch in spines if tables[switch].get(0xC000))
+    cut = next((switch, port) for (switch, port), peer in walk.cables.items() if switch == spine and port in tables[spine][0xC000])
+    sim.console(f'Unlink "S-{cut[0]:016x}"[{cut[1]}]')
+    service.wait("repaired", lambda s: s["linksDown"] == 1, 30)
+    service.synced(30)
+    wait_led(sim, SwitchWalk(sim), {0xC000: joined, 0xC001: joined})
+    for port in {port for switch, port in walk.cables if switch == spine} - {cut[1]}:
+        sim.console(f'Unlink "S-{spine:016x}"[{port}]')
+    service.wait("without the spine", lambda s: s["linksDown"] > 1, 30)
+    service.synced(30)
+    without = SwitchWalk(sim)
+    wait_led(sim, without, {0xC000: joined, 0xC001: joined})
+    for port in {port for switch, port in walk.cables if switch == spine}:
+        sim.console(f'ReLink "S-{spine:016x}"[{port}]')
+    service.wait("joined", lambda s: s["phase"] == "synced" and s["linksDown"] == 0, 30)
+    wait_led(sim, walk, {0xC000: joined, 0xC001: joined})
+
+    lost = joined[-1]
+    leaf = walk.ends[lost]
+    sim.console(f'Unlink "S-{leaf[0]:016x}"[{leaf[1]}]')
+    until(lambda: "a member that is gone is told", lambda: lost not in {guid for guid, _ in members(sa)[0xC000]}, 30)
+    wait_led(sim, walk, {0xC000: joined[:-1], 0xC001: joined[:-1]})
+    sim.console(f'ReLink "S-{leaf[0]:016x}"[{leaf[1]}]')
+    service.wait("back", lambda s: s["phase"] == "synced" and s["linksDown"] == 0, 30)
+    until(lambda: "a port that is back may not join", lambda: clients.do(clients.guids.index(lost), "join", BROADCAST, "1")[0][2]["status"] == "0x0", 20)
+    clients.as_ipoib(clients.guids.index(lost))
+    wait_led(sim, walk, {0xC000: joined, 0xC001: joined})
+
+
+def railweave(sim, binaries, kernel, client, folder, subnet, hosts):
+    key_file = folder / "sa.key"
+    key_file.write_text(KEY + "\n")
+    key_file.chmod(0o600)
+    keys = f'sweep_seconds = 2\nlook_seconds = 5\nadministration_key_file = "{key_file}"'
+    guids = [int(host.partition("-")[2], 16) for host in hosts]
+    with LiveService(sim, binaries, folder, subnet, keys) as service:
+        accept(service)
+        service.synced(60)
+        sa = SaQuery(sim, kernel, hosts[3], KEY)
+        sa.wait()
+        assert members(sa) == {0xC000: set()}, members(sa)
+        walk = SwitchWalk(sim)
+        clients = Clients(sim, client, hosts, guids)
+        chosen = [1, 2, 4, 5, 7, 9, 11]
+        answers = [clients.as_ipoib(host) for host in chosen]
+        joined = [guids[host] for host in chosen]
+        assert members(sa) == {lid: {(guid, 1) for guid in joined} for lid in (0xC000, 0xC001)}, members(sa)
+        wait_led(sim, walk, {0xC000: joined, 0xC001: joined})
+        for target in joined[1:]:
+            traced = sim.run(["ibtracert", "-m", "0xc000", lid_of(walk, joined[0]), lid_of(walk, target)], host=hosts[3])
+            assert traced.returncode == 0 and f"lid {lid_of(walk, target)}-" in traced.stdout, traced
+        # One that only sends, and one that gets without keeping the group.
+        clients.do(3, "join", ALL_HOSTS, "4")
+        clients.do(8, "join", ALL_HOSTS, "2")
+        wait_led(sim, walk, {0xC000: joined, 0xC001: [*joined, guids[8]]}, {0xC001: [guids[3]]})
+        refused = clients.do(8, "join", MDNS, "1", "leave", MDNS, "1", "join", MDNS, "2")
+        assert [fields["status"] for _, _, fields in refused] == ["0x600", "0x200", "0x200"], refused
+        left = clients.do(8, "leave", ALL_HOSTS, "2") + clients.do(3, "leave", ALL_HOSTS, "4")
+        assert all(fields["status"] == "0x0" for _, _, fields in left), left
+        follow_faults(sim, service, walk, clients, sa, joined)
+
+        flow = sim.run(["osmtest", "-f", "c", "-i", str(folder / "osmtest.dat")], host=hosts[6], behind=kernel)
+        assert flow.returncode == 0 and "PASS" in flow.stdout, flow.stdout[-2000:] + flow.stderr[-2000:]
+        flow = sim.run(["osmtest", "-f", "m", "-i", str(folder / "osmtest.dat")], host=hosts[6], behind=kernel)
+        assert flow.returncode == 0 and 'TEST "Multicast" PASS' in flow.stdout, flow.stdout[-3000:] + flow.stderr[-2000:]
+        wait_led(sim, walk, {0xC000: [*joined, guids[6]], 0xC001: joined})  # it stays in the broadcast group
+
+        # Clients join again when they are asked to; until then groups are empty, and nothing is left of what was.
+        service.restart()
+        service.synced(60)
+        sa.wait()
+        assert members(sa) == {0xC000: set()}, members(sa)
+        for host in reversed(chosen):
+            clients.as_ipoib(host)
+        wait_led(sim, walk, {0xC000: joined, 0xC001: joined})
+        tables = multicast_tables(sim)
+        assert all(set(table) <= {0xC000, 0xC001} for table in tables.values()), tables
+    return answers, chosen
+
+
+def by_opensm(sim, kernel, client, folder, hosts, chosen):
+    env = {"OSM_CACHE_DIR": str(folder), "OSM_TMP_DIR": str(folder)}
+    opensm = sim.open(["opensm", "-e", "-R", "updn", "-f", str(folder / "osm.log"), "-D", "0x43"], seconds=100, host=hosts[0], behind=kernel, env=env)
+    try:
+        SaQuery(sim, kernel, hosts[3], KEY).wait(30)
+        clients = Clients(sim, client, hosts, [])
+        return [clients.as_ipoib(host) for host in chosen]
+    finally:
+        stop(opensm)
+
+
+def main():
+    binaries, kernel, client = (Path(word).resolve() for word in sys.argv[1:4])
+    lacking = missing() or next((tool for tool in ("opensm", "osmtest", "saquery", "ibtracert", "dump_fts") if not shutil.which(tool)), None)
+    if lacking:
+        print(f"skipped: {lacking}")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="railweave-mc-") as name:
+        folder = Path(name)
+        _, netlist, subnet = generate(binaries / "railweave", TREE, folder)
+        hosts = hosts_of(netlist)
+        with Ibsim(netlist, host=hosts[0]) as sim:
+            own, chosen = railweave(sim, binaries, kernel, str(client), folder, subnet, hosts)
+            theirs = by_opensm(sim, kernel, str(client), folder, hosts, chosen)
+        assert own == theirs, (own, theirs)
+    print(f"{len(own)} clients in 2 groups, each packet once at each, before and after faults; answers as OpenSM's; osmtest's multicast flow passes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
