@@ -44,8 +44,15 @@ void AdministrationServer::follow_subnet() {
     forgets = forgotten_ != to_forget_;
     forgotten_ = to_forget_;
   }
-  if (forgets) registrations_.multicast.clear();
-  if (known != nullptr && known != followed_) registrations_.multicast.follow(*known);
+  if (forgets) {
+    registrations_.multicast.clear();
+    registrations_.services.clear();
+  }
+  if (known != nullptr && known != followed_) {
+    registrations_.multicast.follow(*known);
+    registrations_.services.follow(*known);
+  }
+  registrations_.now = Clock::now();
   followed_ = std::move(known);
   hand_out_members();
 }

@@ -3,6 +3,7 @@
 // what the kernel does, with no code of Railweave's.
 //
 // RMPP_LOSE=n: every n-th segment that arrives is lost.
+// RMPP_TAILS_ONLY: for programs that handle such messages themselves, datagrams are handed on whole, and that is all.
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -45,6 +46,11 @@ std::uint32_t get32(const std::uint8_t* at) {
 void put32(std::uint8_t* at, std::uint32_t value) {
   value = htonl(value);
   std::memcpy(at, &value, 4);
+}
+
+bool tails_only() {
+  static const bool only = std::getenv("RMPP_TAILS_ONLY") != nullptr;
+  return only;
 }
 
 struct Message {
@@ -166,7 +172,8 @@ extern "C" __attribute__((visibility("default"))) int umad_recv(int handle, void
     }
     auto* mad = buffer.data() + umad_size();
     if (mad[1] == kClass) complete(mad);
-    const bool is_rmpp = mad[1] == kClass && (mad[26] & kActive) != 0 && umad_status(buffer.data()) == 0;
+    const bool is_rmpp =
+        !tails_only() && mad[1] == kClass && (mad[26] & kActive) != 0 && umad_status(buffer.data()) == 0;
     if (!is_rmpp) {
       std::memcpy(umad, buffer.data(), umad_size() + static_cast<std::size_t>(std::min(*length, kMad)));
       *length = size;
@@ -183,7 +190,7 @@ extern "C" __attribute__((visibility("default"))) int umad_recv(int handle, void
 extern "C" __attribute__((visibility("default"))) int umad_send(int handle, int agent, void* umad, int length,
                                                                 int timeout, int retries) {
   auto* mad = static_cast<std::uint8_t*>(umad_get_mad(umad));
-  if (mad[1] != kClass || (mad[26] & kActive) == 0) {
+  if (tails_only() || mad[1] != kClass || (mad[26] & kActive) == 0) {
     return real_send()(handle, agent, umad, length, timeout, retries);
   }
   const int data = std::max(0, length - kHeader);

@@ -38,7 +38,7 @@ struct Subnet {
   explicit Subnet(std::shared_ptr<const std::vector<PortTables>> tables = nullptr,
                   std::vector<PartitionService> partitions = {}, std::size_t hosts = 12,
                   const MulticastBounds& bounds = {})
-      : book{.multicast = MulticastBook(bounds)} {
+      : book{.multicast = MulticastBook(bounds), .services = ServiceBook()} {
     auto topology = std::make_shared<const Topology>(generate("fat-tree", {{"hosts", std::to_string(hosts)},
                                                                            {"radix", "8"},
                                                                            {"tiers", "2"},

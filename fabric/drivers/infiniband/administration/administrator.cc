@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "fabric/drivers/infiniband/administration/multicast_requests.h"
 #include "fabric/drivers/infiniband/administration/path_records.h"
@@ -31,16 +30,21 @@ void write_class_port_info(std::vector<std::uint8_t>& record, bool registers) {
   write_be(record, 4, 4, (registers ? kFullSendOnly << 5U : 0) | kAnswersWithin);
 }
 
-// What clients register: Set and Delete, which answer by themselves; none: it is neither.
-std::optional<SaAnswer> take_registration(const Requester& requester, const Mad& request, SaMethod method,
-                                          const SaAnswer& answer, Registrations& registrations) {
-  if (answer.header.attribute != static_cast<std::uint16_t>(SaAttribute::multicastMemberRecord)) return std::nullopt;
+// What clients register or end.
+SaAnswer take_registration(const Requester& requester, const Mad& request, SaMethod method, const SaAnswer& answer,
+                           Registrations& registrations) {
+  ServiceBook& services = registrations.services;
+  if (answer.header.attribute == static_cast<std::uint16_t>(SaAttribute::serviceRecord)) {
+    return method == SaMethod::set ? services.answer_set(requester, request, answer, registrations.now)
+                                   : services.answer_remove(requester, request, answer, registrations.now);
+  }
   if (method == SaMethod::set) return answer_join(requester, request, answer, registrations.multicast);
-  if (method == SaMethod::remove) return answer_leave(requester, request, answer, registrations.multicast);
-  return std::nullopt;
+  return answer_leave(requester, request, answer, registrations.multicast);
 }
 
-bool may_be_registered(SaAttribute attribute) { return attribute == SaAttribute::multicastMemberRecord; }
+bool may_be_registered(SaAttribute attribute) {
+  return attribute == SaAttribute::multicastMemberRecord || attribute == SaAttribute::serviceRecord;
+}
 
 // End ports that a request names by GID or by LID; all, where it names none.
 struct Ends {
@@ -127,10 +131,12 @@ SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer
   return answer;
 }
 
-SaAnswer answer_multicast(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table,
-                          const MulticastBook& book) {
-  const std::size_t at_most = is_table ? kMaxAnswerBytes / kMulticastRecordBytes + 1 : 2;
-  answer = answer_groups(requester, request, std::move(answer), book, at_most);
+SaAnswer answer_registered(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table,
+                           const SaAttribute attribute, Registrations& registrations) {
+  const std::size_t at_most = is_table ? kMaxAnswerBytes / record_bytes(attribute) + 1 : 2;
+  answer = attribute == SaAttribute::serviceRecord
+               ? registrations.services.answer_get(requester, request, std::move(answer), registrations.now, at_most)
+               : answer_groups(requester, request, std::move(answer), registrations.multicast, at_most);
   if (is_table && answer.record_count == at_most) return refuse(std::move(answer), SaStatus::noResources);
   return answer;
 }
@@ -182,14 +188,11 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid re
   if (const std::uint32_t at = subnet->find(requester_lid); at != kNone) requester.port = &subnet->end_ports()[at];
   if (requester.port == nullptr && !is_trusted) return refuse(std::move(answer), SaStatus::invalidRequest);
   header.record_offset = static_cast<std::uint16_t>(record_bytes(attribute) / 8);
-  if (registers) {
-    if (auto taken = take_registration(requester, request, method, answer, *registrations)) return std::move(*taken);
-    return refuse(std::move(answer), SaStatus::badMethod);
-  }
+  if (registers) return take_registration(requester, request, method, answer, *registrations);
   if (attribute == SaAttribute::pathRecord) {
     answer = answer_paths(requester, request, std::move(answer), is_table);
-  } else if (attribute == SaAttribute::multicastMemberRecord) {
-    answer = answer_multicast(requester, request, std::move(answer), is_table, registrations->multicast);
+  } else if (is_registered) {
+    answer = answer_registered(requester, request, std::move(answer), is_table, attribute, *registrations);
   } else {
     answer = answer_records(requester, request, std::move(answer), is_table);
   }

@@ -12,6 +12,7 @@
 #include "fabric/drivers/infiniband/administration/multicast_book.h"
 #include "fabric/drivers/infiniband/administration/sa_answer.h"
 #include "fabric/drivers/infiniband/administration/sa_mad.h"
+#include "fabric/drivers/infiniband/administration/service_book.h"
 
 namespace railweave::fabric::infiniband {
 
@@ -21,6 +22,8 @@ inline constexpr std::size_t kMaxPairs = std::size_t{1} << 16U, kMaxTrustedPairs
 // What clients have registered.
 struct Registrations {
   MulticastBook multicast;
+  ServiceBook services;
+  ServiceBook::TimePoint now;  // for leases; whoever has the registrations keeps it
 };
 
 // subnet: null: nothing is known yet, which is answered with `busy`. registrations: null: none are taken, and none told.

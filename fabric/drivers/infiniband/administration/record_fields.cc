@@ -43,6 +43,27 @@ constexpr std::array kLink = {RecordField{0, at(0), 16}, RecordField{1, at(2), 8
                               RecordField{3, at(4), 16}};
 constexpr std::array kPkeys = {RecordField{0, at(0), 16}, RecordField{1, at(2), 16}, RecordField{2, at(4), 8}};
 
+// Data in units of 8, 16, 32 and 64 bits are 16 bytes each.
+constexpr auto kService = [] {
+  std::array<RecordField, 36> fields{};
+  std::size_t next = 0;
+  std::uint8_t mask_bit = 7;
+  const auto add = [&](unsigned bit, unsigned byte, unsigned bytes) {
+    fields[next++] = {static_cast<std::uint8_t>(bit), at(byte), static_cast<std::uint16_t>(8 * bytes)};
+  };
+  add(0, 0, 8);
+  add(1, 8, 16);
+  add(2, 24, 2);
+  add(4, 28, 4);
+  add(5, 32, 16);
+  add(6, 48, 64);
+  unsigned byte = 112;
+  for (const unsigned unit : {1U, 2U, 4U, 8U}) {
+    for (unsigned i = 0; i < 16 / unit; ++i, byte += unit) add(mask_bit++, byte, unit);
+  }
+  return fields;
+}();
+
 unsigned bit_of(std::span<const std::uint8_t> bytes, unsigned at) { return bytes[at / 8] >> (7 - at % 8) & 1U; }
 
 bool is_equal(const RecordField& field, std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) {
@@ -83,6 +104,8 @@ std::span<const RecordField> record_fields(SaAttribute attribute) {
       return kLink;
     case SaAttribute::pkeyTableRecord:
       return kPkeys;
+    case SaAttribute::serviceRecord:
+      return kService;
     case SaAttribute::classPortInfo:
     case SaAttribute::pathRecord:
     case SaAttribute::multicastMemberRecord:
@@ -108,6 +131,8 @@ std::size_t record_bytes(SaAttribute attribute) {
       return 32;
     case SaAttribute::multicastMemberRecord:
       return 56;
+    case SaAttribute::serviceRecord:
+      return 176;
     case SaAttribute::linkRecord:
       return 8;
     case SaAttribute::pathRecord:

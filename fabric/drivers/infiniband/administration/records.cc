@@ -42,6 +42,7 @@ class Lister {
       case SaAttribute::classPortInfo:
       case SaAttribute::pathRecord:
       case SaAttribute::multicastMemberRecord:
+      case SaAttribute::serviceRecord:
         break;
     }
     return false;

@@ -31,6 +31,7 @@ enum class SaAttribute : std::uint16_t {
   linearForwardingTableRecord = 0x0015,
   smInfoRecord = 0x0018,
   linkRecord = 0x0020,
+  serviceRecord = 0x0031,
   pkeyTableRecord = 0x0033,
   pathRecord = 0x0035,
   multicastMemberRecord = 0x0038,
