@@ -87,7 +87,7 @@ void MulticastTrees::grow_one(std::uint32_t root, const Switches& leaves, std::s
       sw = branch.up->peer;
     }
   }
-  // A cable carries only what somebody behind it gets.
+  // A cable carries only what a member behind it gets.
   for (const auto& [sw, branch] : branches) {
     PortSet& own = tree[sw];
     if (branch.up == nullptr) continue;

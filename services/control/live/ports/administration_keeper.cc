@@ -5,7 +5,9 @@ namespace {
 
 constexpr std::int64_t kTellEveryUs = 250'000, kShowCountsEveryUs = 1'000'000, kWarnEveryUs = 60'000'000;
 constexpr std::int64_t kTellAgainUs = 5'000'000;  // ports that did not take it
-constexpr std::int64_t kLeadEveryUs = 100'000, kLeadAgainUs = 5'000'000;
+constexpr std::int64_t kLeadEveryUs = 100'000;
+constexpr std::int64_t kLeadBesideSilentUs = 1'000'000,
+                       kLeadAgainUs = 5'000'000;     // a silent switch holds up the others
 constexpr std::int64_t kVerifyEveryUs = 30'000'000;  // a switch that was reset holds nothing
 
 }  // namespace
@@ -48,8 +50,10 @@ Result<void> AdministrationKeeper::tell(const fabric::Routing& routing, std::uin
 Result<void> AdministrationKeeper::keep_multicast(std::uint64_t revision) {
   const std::int64_t now = context_.now();
   const bool verifies = now - verified_us_ >= kVerifyEveryUs;
-  if (!was_told_ || now - led_us_ < (led_.failed > 0 ? kLeadAgainUs : kLeadEveryUs)) return {};
-  if (!is_multicast_due_ && !verifies && revision == multicast_revision_ && led_.failed == 0) return {};
+  const bool differs = is_multicast_due_ || verifies || revision != multicast_revision_;
+  if (!was_told_ || (!differs && led_.failed == 0)) return {};
+  const std::int64_t every = led_.failed == 0 ? kLeadEveryUs : differs ? kLeadBesideSilentUs : kLeadAgainUs;
+  if (now - led_us_ < every) return {};
   if (!context_.mode_holds()) return {};
   const auto report = context_.driver().keep_multicast(verifies);
   if (!report) return context_.not_written(report.error());
