@@ -66,12 +66,13 @@ void Placer::Impl::reorder(const JobSpec& spec, const Claims& claims, const Cand
 }
 
 std::optional<Refinement::Start> Placer::Impl::refinement_of(const JobSpec& spec, const Candidate& chosen,
-                                                             const LeafFilter* filter) {
+                                                             const LeafFilter* filter, bool promised) {
   const Layout& best = choice_.best();
   const std::uint32_t block = chosen.found.shape.fit.block;
   // Ranks of a block follow each other unless expert groups are inside context groups.
   if (chosen.found.shape.expert_inside && spec.parallelism.context > 1) return std::nullopt;
-  if (!refinement_.applies(spec, block, *on_, best.gpu_of_rank, best.cost)) return std::nullopt;
+  if (!Refinement::applies(spec, block, best.gpu_of_rank)) return std::nullopt;
+  if (!promised && !refinement_.promises(*on_, best.gpu_of_rank, best.cost)) return std::nullopt;
   const unsigned farthest = std::min(chosen.found.shape.max_level, fabric_->hierarchy().top(false));
   return Refinement::Start{.spec = &spec,
                            .tree = on_,
@@ -83,7 +84,7 @@ std::optional<Refinement::Start> Placer::Impl::refinement_of(const JobSpec& spec
 
 void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
   Layout& best = choice_.best();
-  if (const auto start = refinement_of(spec, chosen, filter)) {
+  if (const auto start = refinement_of(spec, chosen, filter, false)) {
     refinement_.improve(*start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
   }
 }

@@ -95,9 +95,9 @@ class Placer::Impl {
   void score(const Claims& claims, bool compared, Layout& layout);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
   void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
-  // Nothing where a refinement does not apply to the best.
+  // Nothing where a refinement does not apply to the best, or there bundles promise nothing from it. promised: routes do.
   [[nodiscard]] std::optional<Refinement::Start> refinement_of(const JobSpec& spec, const Candidate& chosen,
-                                                               const LeafFilter* filter);
+                                                               const LeafFilter* filter, bool promised);
   void refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter);
   [[nodiscard]] bool keeps_finalists(const JobSpec& spec) const;
   void choose_on_routes(const JobSpec& spec, const LeafFilter* filter, const Candidate*& chosen);

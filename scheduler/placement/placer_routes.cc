@@ -13,8 +13,9 @@ namespace {
 // Places of other candidates that are predicted on routes, and flows that may be walked for one choice.
 constexpr std::uint64_t kMaxCompared = 7;
 constexpr double kMaxFlows = 32'768;
-// Where bundles and routes are within this of each other, bundles have chosen well enough.
-constexpr double kAlike = 1.1;
+// Where bundles and routes are within this of each other, bundles have chosen well enough: no place is faster on routes than
+// the best is on bundles.
+constexpr double kAlike = 1.02;
 
 // Of an unreachable place infinite.
 double us_of(const Contention& on) {
@@ -58,8 +59,9 @@ void Placer::Impl::choose_on_routes(const JobSpec& spec, const LeafFilter* filte
     best.gpu_of_rank = one.gpu_of_rank;
     best.cost = one.cost;
   }
-  // 2. Small jobs block by block.
-  if (const auto start = refinement_of(spec, *chosen, filter); start && least_us > best.cost.total_us) {
+  // 2. Small jobs block by block, also where bundles see nothing to gain: flows that meet on one link of a leaf slow a job down
+  // whose adapters are the bottleneck on bundles, and another order of the same GPUs may keep them apart.
+  if (const auto start = refinement_of(spec, *chosen, filter, true); start && least_us > best.cost.total_us) {
     scorer_.set_routes(routes_, places_left);
     PlacementCost cost = best.cost;
     cost.total_us = least_us;

@@ -43,8 +43,7 @@ bool Refinement::uses_part_of_a_host(const PlacementTree& tree, std::span<const 
   return false;
 }
 
-bool Refinement::applies(const JobSpec& spec, std::uint32_t block, const PlacementTree& tree,
-                         std::span<const fabric::GpuId> gpu_of_rank, const PlacementCost& cost) const {
+bool Refinement::applies(const JobSpec& spec, std::uint32_t block, std::span<const fabric::GpuId> gpu_of_rank) {
   const std::uint64_t blocks = gpu_of_rank.size() / block;
   if (blocks < 2 || blocks > kMaxBlocks || gpu_of_rank.size() * 8 > kRanksScored) return false;
   const auto asked = [](const LevelRequest& request) { return request.required || request.preferred; };
@@ -57,7 +56,11 @@ bool Refinement::applies(const JobSpec& spec, std::uint32_t block, const Placeme
   }
   // Context and expert groups stay in one site.
   const Parallelism& p = spec.parallelism;
-  if (spec.across_sites && block < std::uint64_t{p.tensor} * p.context * p.expert) return false;
+  return !spec.across_sites || block >= std::uint64_t{p.tensor} * p.context * p.expert;
+}
+
+bool Refinement::promises(const PlacementTree& tree, std::span<const fabric::GpuId> gpu_of_rank,
+                          const PlacementCost& cost) const {
   bool over_domains = false;
   for (const GroupCost& group : cost.groups) {
     if (!group.reachable) return true;

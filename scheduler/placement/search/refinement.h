@@ -28,9 +28,12 @@ class Refinement {
     LeafIndex inside;          // any leaf of it
     std::uint32_t block;       // consecutive ranks that share a domain
   };
-  // Worth trying: the job requests nothing that exchanges could break, and the cost shows that a better one may exist.
-  [[nodiscard]] bool applies(const JobSpec& spec, std::uint32_t block, const PlacementTree& tree,
-                             std::span<const fabric::GpuId> gpu_of_rank, const PlacementCost& cost) const;
+  // It is small, and requests nothing that exchanges could break.
+  [[nodiscard]] static bool applies(const JobSpec& spec, std::uint32_t block,
+                                    std::span<const fabric::GpuId> gpu_of_rank);
+  // Worth trying: the cost on bundles shows that a better one may exist.
+  [[nodiscard]] bool promises(const PlacementTree& tree, std::span<const fabric::GpuId> gpu_of_rank,
+                              const PlacementCost& cost) const;
   // True where it found a time lower by more than `margin`, or one as low that takes less of shared uplinks; gpu_of_rank and
   // cost are then the better ones.
   bool improve(const Start& start, Scorer& scorer, double margin, std::vector<fabric::GpuId>& gpu_of_rank,

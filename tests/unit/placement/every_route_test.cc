@@ -269,9 +269,8 @@ TEST(EveryRoute, ThePlaceThatIsChosenOnRoutesIsNearTheBest) {
   std::printf("%d cases: on bundles worst %.2f times the best, %d over 1.02; on routes worst %.2f, %d over 1.02\n",
               cases, on_bundles.worst, on_bundles.over, on_routes.worst, on_routes.over);
   EXPECT_GT(cases, static_cast<int>(part_of_seeds(240) / 3));
-  // Not within a factor in every case: where bundles and routes agree about a place, no other one is looked for.
-  EXPECT_LE(on_routes.over, 1 + cases / 50);
-  EXPECT_LT(on_routes.over, on_bundles.over);
+  EXPECT_LE(on_routes.worst, 1.02);
+  EXPECT_GT(on_bundles.over, 0) << "there is something for routes to choose";
 }
 
 // Beside jobs that are placed: what they send is counted on the links of their routes, and the answer follows from the question.
