@@ -209,6 +209,26 @@ Result<void> check_room_beside(const JobSpec& spec) {
   return {};
 }
 
+Result<void> check_cpu_roles(const JobSpec& spec) {
+  if (spec.cpu_roles.size() > JobSpec::kMaxCpuRoles) {
+    return invalid(fmt::format("a job has at most {} CPU-only roles", JobSpec::kMaxCpuRoles), "/cpuRoles");
+  }
+  for (std::size_t i = 0; i < spec.cpu_roles.size(); ++i) {
+    const CpuRole& role = spec.cpu_roles[i];
+    const std::string at = fmt::format("/cpuRoles/{}", i);
+    if (auto checked = check_name(role.name, at + "/name", false); !checked) return checked;
+    if (role.members == 0 || role.members > JobSpec::kMaxCpuMembers) {
+      return invalid(fmt::format("a CPU-only role has 1 to {} members", JobSpec::kMaxCpuMembers), at + "/members");
+    }
+    for (std::size_t other = 0; other < i; ++other) {
+      if (spec.cpu_roles[other].name == role.name) {
+        return invalid("another CPU-only role has this name", at + "/name", "give each a name of its own");
+      }
+    }
+  }
+  return {};
+}
+
 Result<void> check_traffic(const JobSpec& spec) {
   if (!spec.traffic) return {};
   constexpr double kMost = 1e18;  // bytes or calls of a rank and step; anything more is a mistake
@@ -285,6 +305,7 @@ Result<void> check_one_shape(const JobSpec& spec) {
   if (auto checked = check_levels(spec); !checked) return checked;
   if (auto checked = check_slices(spec); !checked) return checked;
   if (auto checked = check_room_beside(spec); !checked) return checked;
+  if (auto checked = check_cpu_roles(spec); !checked) return checked;
   if (auto checked = check_traffic(spec); !checked) return checked;
   if (spec.expected_duration_s &&
       (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {

@@ -78,6 +78,15 @@ struct SpreadLimit {
   friend bool operator==(const SpreadLimit&, const SpreadLimit&) = default;
 };
 
+// Members of a job that hold no GPU: drivers, data loaders, routers. They share nodes with its ranks, or are near them
+// (scheduler/placement/fit/cpu_seats.h). Their CPUs are not counted: a fabric does not say how many a node has.
+struct CpuRole {
+  std::string name;
+  std::uint32_t members = 1;
+  std::uint32_t max_per_node = 0;  // of this role's members; 0: any number
+  friend bool operator==(const CpuRole&, const CpuRole&) = default;
+};
+
 // Of the scheduler that a job came from: "slurm", "48213_7".
 struct ExternalId {
   static constexpr std::size_t kMaxAdviceBytes = 1000;
@@ -100,6 +109,8 @@ struct JobSpec {
   static constexpr std::size_t kMaxSlices = 6;
   static constexpr std::size_t kMaxShapes = 17;
   static constexpr std::uint32_t kMaxSparesPerDomain = 1024;
+  static constexpr std::size_t kMaxCpuRoles = 16;
+  static constexpr std::uint32_t kMaxCpuMembers = 4096;  // of one role
   static constexpr std::int64_t kMaxDurationS = 10LL * 366 * 24 * 3600;
 
   std::string name;
@@ -130,6 +141,8 @@ struct JobSpec {
   // Number of GPUs of each NVLink domain used that it holds beside its ranks, idle until a repair needs them. (The GPUs
   // of a node without NVLink count as one domain.)
   std::uint32_t spares_per_domain = 0;
+
+  std::vector<CpuRole> cpu_roles;
 
   std::optional<ModelSpec> model;      // what it computes: predicts the time of a step
   std::optional<TrafficSpec> traffic;  // what it sends, instead of what the model implies

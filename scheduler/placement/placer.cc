@@ -8,6 +8,7 @@
 
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/explain/explain.h"
+#include "scheduler/placement/fit/cpu_seats.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
 #include "scheduler/placement/score/job_traffic.h"
@@ -15,6 +16,14 @@
 namespace railweave::scheduler {
 
 using fabric::HostId;
+
+namespace {
+
+AllocationOf allocation_of(const PlacementTree& tree) {
+  return [&tree](HostId host) -> const HostAllocation& { return tree.allocation(host); };
+}
+
+}  // namespace
 
 PlacementResult refused(const Error& error) {
   PlacementResult result;
@@ -42,6 +51,7 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   const std::span<const unsigned> models = models_of(spec);
   PlacementResult result = models.size() == 1 ? place_on(spec, models.front(), with_alternatives, excluded)
                                               : place_on_one_model(spec, models, with_alternatives, excluded);
+  if (result.outcome == Outcome::placed) see_to_cpu_roles(spec, result);
   if (result.outcome == Outcome::placed) {
     add_models(result.placement, warnings);
     add_reduction(spec, result.placement, warnings);
@@ -49,6 +59,23 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   if (spec.across_sites && fabric_->whole() != nullptr) see_to_sites(spec, result);
   result.warnings = std::move(warnings);
   return result;
+}
+
+// Refused where they have no places: never only if they would have none with all nodes free and in use.
+void Placer::Impl::see_to_cpu_roles(const JobSpec& spec, PlacementResult& result) {
+  const auto lacking = lacks_cpu_seats(*fabric_, allocation_of(tree_), spec);
+  if (!lacking) {
+    result.placement.cpu_seats = cpu_seats(*fabric_, allocation_of(tree_), spec, result.placement);
+    return;
+  }
+  const HostAllocation free;
+  const auto never = lacks_cpu_seats(*fabric_, [&](HostId) -> const HostAllocation& { return free; }, spec);
+  result = {};
+  result.outcome = never ? Outcome::never : Outcome::not_now;
+  result.explanation.code = "jobs.noCpuNodes";
+  result.explanation.message = never ? never->text() : lacking->text();
+  result.explanation.total_gpus = fabric_->topology().gpus().size();
+  result.explanation.free_gpus = tree_.total_free();
 }
 
 // What is refused while links between sites are out of use: never only where it would be with them as well.
@@ -71,11 +98,16 @@ std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {
   std::vector<std::string> warnings;
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  if (lacks_cpu_seats(*fabric_, allocation_of(tree_), spec)) return std::nullopt;
   const std::span<const unsigned> models = models_of(spec);
-  if (models.size() == 1) return try_on(spec, models.front());
-  PlacementResult result = place_on_one_model(spec, models, false, {});
-  if (result.outcome != Outcome::placed) return std::nullopt;
-  return std::move(result.placement);
+  std::optional<Placement> placement;
+  if (models.size() == 1) {
+    placement = try_on(spec, models.front());
+  } else if (PlacementResult result = place_on_one_model(spec, models, false, {}); result.outcome == Outcome::placed) {
+    placement = std::move(result.placement);
+  }
+  if (placement) placement->cpu_seats = cpu_seats(*fabric_, allocation_of(tree_), spec, *placement);
+  return placement;
 }
 
 bool Placer::Impl::fits(const JobSpec& spec) {
@@ -83,6 +115,7 @@ bool Placer::Impl::fits(const JobSpec& spec) {
   std::vector<std::string> warnings;
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  if (lacks_cpu_seats(*fabric_, allocation_of(tree_), spec)) return false;
   return std::ranges::any_of(
       models_of(spec), [&](unsigned model) { return search_.fits(spec, tree_, filters_of(spec, model).allowed); });
 }
@@ -92,6 +125,7 @@ bool Placer::Impl::fits_joined(const JobSpec& spec) {
   std::vector<std::string> warnings;
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
+  if (lacks_cpu_seats(*fabric_, allocation_of(tree_), spec)) return false;
   return std::ranges::any_of(models_of(spec), [&](unsigned model) {
     const Claims claims(search_, tree_, spec, filters_of(spec, model).allowed);
     auto found = search_.find(spec, tree_, claims.filter());
@@ -173,7 +207,8 @@ Prediction Placer::predict(const JobSpec& spec, std::span<const fabric::GpuId> g
 PlacementResult Placer::place(const JobSpec& spec) {
   PlacementResult result = impl_->place(spec, false);
   // Refused before any search, for what the job says; or for its links, of which changes() knows nothing.
-  static constexpr std::array<std::string_view, 3> kNotForGpus{"jobs.invalid", "jobs.unknownLevel", "jobs.unreachable"};
+  static constexpr std::array<std::string_view, 4> kNotForGpus{"jobs.invalid", "jobs.unknownLevel", "jobs.unreachable",
+                                                               "jobs.noCpuNodes"};
   if (result.outcome != Outcome::placed &&
       std::ranges::find(kNotForGpus, result.explanation.code) == kNotForGpus.end()) {
     result.explanation.counterfactuals = impl_->changes(spec, {});

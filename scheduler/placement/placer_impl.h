@@ -83,6 +83,7 @@ class Placer::Impl {
   [[nodiscard]] std::optional<Placement> on_one_part(const JobSpec& spec, unsigned model);
   [[nodiscard]] PlacementResult refuse_path(const JobSpec& spec, unsigned model, const Placement& placement);
   void see_to_sites(const JobSpec& spec, PlacementResult& result);
+  void see_to_cpu_roles(const JobSpec& spec, PlacementResult& result);
   void add_models(const Placement& placement, std::vector<std::string>& warnings) const;
   void add_reduction(const JobSpec& spec, const Placement& placement, std::vector<std::string>& warnings) const;
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,
@@ -95,7 +96,7 @@ class Placer::Impl {
   void score(const Claims& claims, bool compared, Layout& layout);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
   void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
-  // Nothing where a refinement does not apply to the best, or there bundles promise nothing from it. promised: routes do.
+  // Nothing where a refinement does not apply to the best, or bundles promise nothing from it. promised: routes do.
   [[nodiscard]] std::optional<Refinement::Start> refinement_of(const JobSpec& spec, const Candidate& chosen,
                                                                const LeafFilter* filter, bool promised);
   void refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter);

@@ -121,4 +121,48 @@ def by_chance(session):
         end(session, busy)
 
 
-CASES = [all_or_none, rules, refusals, by_chance]
+def cpu_roles(session):
+    """Members without GPUs: with their job, then where no whole node is broken, then near it."""
+    def seats(answer):
+        return {one["name"]: one["nodes"] for one in answer["placement"]["cpuRoles"]}
+
+    pair = [whole("prefill", 1, key="c1", cpuRoles=[{"name": "router", "members": 2}]), whole("decode", 2, key="c2", cpuRoles=[{"name": "loader", "members": 4}])]
+    planned = ask(session, pair)
+    assert seats(planned[0]["placement"]) == {"router": sorted(nodes_of(planned[0])) * 2}, planned[0]
+    loaders = seats(planned[1]["placement"])["loader"]
+    assert set(loaders) == nodes_of(planned[1]) and all(loaders.count(node) == 2 for node in loaders), loaders
+    made = submit(session, pair)
+    assert [seats(item["job"]) for item in made] == [seats(item["placement"]) for item in planned], made
+    end(session, [item["job"]["id"] for item in made])
+
+    busy = session.call("submitJob", 201, body={"name": "busy", "tenant": TENANT, "gpus": 1, "nodes": ["node-3"]}).json["id"]
+    roles = [{"name": "loader", "members": 3, "maxPerNode": 1}, {"name": "driver"}]
+    body = {"name": "own", "tenant": TENANT, "gpus": 4, "gpusPerNode": 4, "topology": {"job": {"required": "node"}}, "cpuRoles": roles}
+    job = session.call("submitJob", 201, body=body).json
+    own = next(iter({rank["node"] for rank in session.call("listRanks", 200, path={"id": job["id"]}).json["items"]}))
+    assert job["spec"]["cpuRoles"][0] == roles[0], job
+    beside = {"node-1": "node-2", "node-2": "node-1", "node-4": None}[own]
+    taken = seats(job)
+    assert taken["driver"] == [own] and taken["loader"][:2] == [own, "node-3"], "node-3 is no longer whole"
+    assert beside is None or taken["loader"][2] == beside, ("the nearest of the whole ones", taken)
+    # Its third member leaves a node that is lost; the others stay.
+    last = taken["loader"][2]
+    repaired = session.call("repairJob", 200, path={"id": job["id"]}, body={"nodes": [last]}).json
+    moved = seats(repaired)
+    assert moved["loader"][:2] == taken["loader"][:2] and moved["loader"][2] not in taken["loader"], (taken, moved)
+    assert seats(session.call("getJob", 200, path={"id": job["id"]}).json) == moved
+    few = {**body, "nodes": [own, "node-3", last], "gpus": 1, "gpusPerNode": 1}
+    session.call("submitJob", 409, "jobs.noCpuNodes", body={**few, "cpuRoles": [{"name": "a", "members": 3, "maxPerNode": 1}]})
+    session.call("undrainNode", 204, path={"id": last}, body={})
+    end(session, [job["id"], busy])
+    many = {"name": "many", "tenant": TENANT, "gpus": 1, "cpuRoles": [{"name": "a", "members": NODES + 1, "maxPerNode": 1}]}
+    asked = session.call("queryPlacement", 200, body=many).json
+    assert (asked["outcome"], asked["code"]) == ("never", "jobs.noCpuNodes") and "with 2 on a node" in asked["reason"], asked
+    session.call("submitJob", 422, "jobs.noCpuNodes", body=many)
+    for wrong, pointer in (([{"name": "a", "members": 0}], "/cpuRoles/0/members"), ([{"name": "a"}, {"name": "a"}], "/cpuRoles/1/name")):
+        problem = session.call("submitJob", 400, "jobs.invalid", body={**many, "cpuRoles": wrong}).json
+        assert problem["errors"][0]["pointer"] == pointer, problem
+    session.call("submitJob", 400, "body.invalidField", body={**many, "cpuRoles": [{"name": "a", "maxPerNode": 0}]})
+
+
+CASES = [all_or_none, rules, refusals, by_chance, cpu_roles]

@@ -188,7 +188,8 @@ def everything():
                topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},
                          "pipeline": {"required": "cluster", "preferred": "node", "spread": "node"},
                          "slices": [{"level": "node", "size": 4}], "job": {"preferred": "rack"},
-                         "spread": {"level": "node", "maxGpusPerGroup": 4}, "exclusive": "node"}, sparesPerDomain=0)
+                         "spread": {"level": "node", "maxGpusPerGroup": 4}, "exclusive": "node"}, sparesPerDomain=0,
+               cpuRoles=[{"name": "driver"}, {"name": "loader", "members": 2, "maxPerNode": 1}])
 
 
 def bad_bodies(session):

@@ -23,10 +23,18 @@ enum class Outcome : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(Outcome, placed, not_now, never)
 
+// Where the members of a CPU-only role are: the name of a node for each. Names outlive an import of the fabric.
+struct CpuSeats {
+  std::string role;
+  std::vector<std::string> nodes;
+  friend bool operator==(const CpuSeats&, const CpuSeats&) = default;
+};
+
 struct Placement {
   std::vector<fabric::GpuId> gpu_of_rank;  // one per rank, in rank order
   // Held beside them, ascending: spares, and the other GPUs of groups that an exclusive job has to itself.
   std::vector<fabric::GpuId> idle_gpus;
+  std::vector<CpuSeats> cpu_seats;                          // one per CPU-only role, in the order of the request
   fabric::LevelKind level = fabric::LevelKind::node;        // the nearest level one group of which holds the whole job
   fabric::LevelKind stage_level = fabric::LevelKind::node;  // ... each pipeline stage: the farthest of them
   std::uint32_t block_gpus = 1;  // the piece kept inside one NVLink domain: TP, times CP and EP where they fit
@@ -73,7 +81,7 @@ struct Counterfactual {
 
 struct Explanation {
   std::string
-      code;  // "jobs.noCapacityAtLevel", "jobs.neverFits", "jobs.unknownLevel", "jobs.unreachable", "jobs.unknownLabel", "jobs.invalid"
+      code;  // "jobs.noCapacityAtLevel", "jobs.neverFits", "jobs.unknownLevel", "jobs.unreachable", "jobs.unknownLabel", "jobs.noCpuNodes", "jobs.invalid"
   std::string message;                                // for people
   Message more = {};                                  // what others have to do with it, after the message
   fabric::LevelKind level = fabric::LevelKind::node;  // where it failed

@@ -77,6 +77,7 @@ auto job_fields(const fabric::Topology& topology) {
       optional_field("lost", &Job::lost, Strings{scheduler::JobSpec::kMaxRanks}),
       optional_field("earlierLevels", &Job::earlier_levels, UpTo{0xffff}),
       optional_field("idle", in_placement(&Placement::idle_gpus), GpusByNode{topology}),
+      optional_field("cpuRoles", in_placement(&Placement::cpu_seats), kCpuSeats),
       optional_field(
           "hold", [](auto& job) -> auto& { return job.queue.hold; }, object_of<JobHold>(kHoldFields)),
       optional_field(

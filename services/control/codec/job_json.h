@@ -6,6 +6,7 @@
 #include "fabric/topology/topology.h"
 #include "services/control/state/job.h"
 #include "services/json/json_out.h"
+#include "services/json/record.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {
@@ -18,6 +19,11 @@ Out job_to_json(const control::Job& job, const fabric::Topology& topology);
 Result<std::shared_ptr<control::Job>> job_from_json(const Json& value, const fabric::Topology& topology);
 
 std::optional<fabric::LevelKind> level_named(std::string_view name);
+
+// Nodes of CPU-only roles: [{"name": "driver", "nodes": ["node-1"]}].
+inline constexpr std::tuple kCpuSeatsFields{field("name", &scheduler::CpuSeats::role),
+                                            field("nodes", &scheduler::CpuSeats::nodes, Strings{})};
+inline constexpr auto kCpuSeats = list_of<scheduler::CpuSeats>(kCpuSeatsFields);
 
 // GPUs in rank order, by node. A form of record.h.
 struct GpusByNode {

@@ -48,6 +48,9 @@ constexpr std::tuple kParallelismFields{field("tensor", &Parallelism::tensor),
                                         field("context", &Parallelism::context), field("expert", &Parallelism::expert)};
 constexpr std::tuple kLevelFields{optional_field("required", &LevelRequest::required, OptionalLevel{}),
                                   optional_field("preferred", &LevelRequest::preferred, OptionalLevel{})};
+constexpr std::tuple kCpuRoleFields{required_field("name", &scheduler::CpuRole::name),
+                                    field("members", &scheduler::CpuRole::members),
+                                    optional_field("maxPerNode", &scheduler::CpuRole::max_per_node)};
 constexpr std::tuple kExternalFields{
     field("scheduler", &scheduler::ExternalId::scheduler), field("id", &scheduler::ExternalId::id),
     optional_field("step", &scheduler::ExternalId::step), optional_field("advice", &scheduler::ExternalId::advice),
@@ -184,6 +187,25 @@ void read_spread(ObjectReader& topology, JobSpec& spec) {
   spec.spread = spread;
 }
 
+void read_cpu_roles(ObjectReader& reader, JobSpec& spec) {
+  const Json* list = reader.take("cpuRoles");
+  if (list == nullptr || list->is_null()) return;
+  if (!list->is_array() || list->size() > JobSpec::kMaxCpuRoles) {
+    return reader.set_error(
+        "cpuRoles", fmt::format("a list of at most {} {{name, members, maxPerNode}} is wanted", JobSpec::kMaxCpuRoles));
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("cpuRoles"), i));
+    scheduler::CpuRole role;
+    read_fields(fields, role, kCpuRoleFields);
+    if (fields.has("maxPerNode") && role.max_per_node == 0) {
+      fields.set_error("maxPerNode", "must be at least 1", "leave it out for any number");
+    }
+    if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+    spec.cpu_roles.push_back(std::move(role));
+  }
+}
+
 void read_topology(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("topology");
   if (value == nullptr) return;
@@ -309,6 +331,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("gpusPerNode", spec.gpus_per_node);
   read_topology(reader, spec);
   reader.read("sparesPerDomain", spec.spares_per_domain);
+  read_cpu_roles(reader, spec);
   read_model_and_traffic(reader, spec);
   read_bandwidth(reader, spec);
   reader.read("nodes", spec.only_nodes, 100'000);
@@ -351,6 +374,7 @@ Out to_json(const JobSpec& spec) {
   if (spec.exclusive) topology["exclusive"] = fabric::to_string(*spec.exclusive);
   if (!topology.empty()) value["topology"] = topology;
   if (spec.spares_per_domain > 0) value["sparesPerDomain"] = spec.spares_per_domain;
+  for (const auto& role : spec.cpu_roles) value["cpuRoles"].push_back(fields_json(role, kCpuRoleFields));
   if (spec.model) value["model"] = to_json(*spec.model);
   if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
   if (spec.bandwidth) {

@@ -48,7 +48,8 @@ auto moved_fields(const fabric::Topology& topology) {
                     field("reason", &JobMoved::reason, Said{}),
                     required_field("ranks", &JobMoved::gpu_of_rank, GpusByNode{topology}),
                     required_field("idle", &JobMoved::idle_gpus, GpusByNode{topology}),
-                    optional_field("predicted", &JobMoved::predicted, kPrediction)};
+                    optional_field("predicted", &JobMoved::predicted, kPrediction),
+                    optional_field("cpuRoles", &JobMoved::cpu_seats, kCpuSeats)};
 }
 
 auto reservation_fields(const fabric::Topology& topology) {

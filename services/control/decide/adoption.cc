@@ -119,6 +119,13 @@ DecisionResult adopt_job(const DecisionInput& in, const AdoptedPlace& place, std
     return refuse(ErrorKind::impossible, "adopt.wrongCount",
                   fmt::format("the job has {} ranks, and {} GPUs are given for them", ranks, gpus->size()));
   }
+  if (!job->spec.cpu_roles.empty()) {
+    return std::unexpected(
+        Rejection{error_of(ErrorKind::invalid, "jobs.invalid",
+                           "a job that runs already has its CPU-only members somewhere: none are placed", "/cpuRoles",
+                           "leave them out"),
+                  nullptr});
+  }
   job->state = JobState::placed;
   job->placement.gpu_of_rank = std::move(*gpus);
   job->placement.block_gpus = job->spec.parallelism.tensor;

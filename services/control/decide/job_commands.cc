@@ -180,7 +180,7 @@ DecisionResult decide_command(const DecisionInput& in, const RepairJob& command)
     return Decision{std::move(events), command.id, false, Rejection{repair.error(), nullptr}};
   }
   drain(repair->to_drain);
-  events.emplace_back(moved(state, *job, repair->lost, repair->plan, command.reason, in.placers));
+  events.emplace_back(moved(state, *job, repair->lost, repair->plan, command.reason, in.placers, command.nodes));
   return Decision{std::move(events), command.id, false};
 }
 

@@ -7,6 +7,7 @@
 #include "scheduler/placement/score/summary.h"
 #include "services/control/decide/move_plans.h"
 #include "services/control/events/apply.h"
+#include "services/control/views/cpu_roles.h"
 
 namespace railweave::control {
 namespace {
@@ -49,6 +50,7 @@ EventBody placed_or_ended(const ClusterState& state, const JobPtr& job, PlacerCa
   moved->move.reset();
   moved->state = JobState::placed;
   moved->queue.place_until_us = 0;
+  seat_cpu_roles(state, moved->spec, placement);
   moved->placement = std::move(placement);
   moved->nodes = node_names(state.topology(), moved->placement.gpu_of_rank);
   if (const Grant* granted = gate.granted(job->id.number())) moved->guarantee = granted->guarantee;

@@ -7,6 +7,7 @@
 
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/admitted_placement.h"
+#include "services/control/views/cpu_roles.h"
 
 namespace railweave::control {
 namespace {
@@ -61,6 +62,7 @@ JobPlaced placed(const ClusterState& state, const Job& waiting, const scheduler:
   if (start.shape) job->spec.parallelism = *start.shape;
   job->queue.place_until_us = 0;
   job->placement = start.placement;
+  seat_cpu_roles(state, job->spec, job->placement);
   job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
   if (const Grant* granted = gate.granted(start.job)) job->guarantee = granted->guarantee;
   return {std::move(job), start.reason()};

@@ -13,6 +13,7 @@
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
 #include "services/control/guarantees/other_places.h"
 #include "services/control/guarantees/refused_placement.h"
+#include "services/control/views/cpu_roles.h"
 
 namespace railweave::control {
 namespace {
@@ -67,6 +68,7 @@ StartResult Starter::at_once() {
   }
   auto job = std::make_shared<Job>(*job_);
   job->state = JobState::placed;
+  seat_cpu_roles(state, job->spec, placed->result.placement);
   job->placement = placed->result.placement;
   job->guarantee = placed->guarantee;
   job->nodes = node_names(state.topology(), job->placement.gpu_of_rank);
@@ -85,6 +87,7 @@ StartResult Starter::beside_queue() {
       start.placed.result.alternatives = in_.placers.at(state).place_with_alternatives(job_->spec).alternatives;
     }
     start.placed.result.placement = std::move(verdict.placement);
+    seat_cpu_roles(state, job_->spec, start.placed.result.placement);
     start.placed.result.warnings = start.placed.warnings;
     return start;
   }

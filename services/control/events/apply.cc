@@ -203,6 +203,7 @@ struct Apply {
       const Job from = job;
       job.placement.gpu_of_rank = body.gpu_of_rank;
       job.placement.idle_gpus = body.idle_gpus;
+      job.placement.cpu_seats = body.cpu_seats;
       scheduler::summarize(state.placement_fabric->as_cabled(), job.spec.parallelism, job.placement);
       job.placement.predicted = body.predicted;
       job.nodes = node_names(state.topology(), body.gpu_of_rank);

@@ -121,7 +121,8 @@ struct JobMoved {
   std::vector<fabric::GpuId> idle_gpus;    // held in addition, after the move
   std::uint64_t ranks = 0;                 // number of ranks that changed their GPU
   Message reason;
-  std::optional<scheduler::Prediction> predicted;  // at the new place; none in events of older versions
+  std::optional<scheduler::Prediction> predicted;   // at the new place; none in events of older versions
+  std::vector<scheduler::CpuSeats> cpu_seats = {};  // as Placement::cpu_seats, after the move
 };
 struct JobDamaged {
   JobId id;

@@ -85,11 +85,15 @@ void apply_topology(ClusterState& state, const TopologyAccepted& body, const Eve
           renamed->placement.idle_gpus.push_back(idle->front());
       }
       std::ranges::sort(renamed->placement.idle_gpus);
+      for (auto& role : renamed->placement.cpu_seats) {
+        for (auto& node : role.nodes) node = fabric::name_after(body.renamed, node);
+      }
       scheduler::summarize(state.placement_fabric->as_cabled(), job->spec.parallelism, renamed->placement);
       renamed->nodes = node_names(*body.topology, renamed->placement.gpu_of_rank);
     } else {
       renamed->placement.gpu_of_rank.clear();
       renamed->placement.idle_gpus.clear();
+      renamed->placement.cpu_seats.clear();
     }
     moved.push_back(std::move(renamed));
     return true;

@@ -9,6 +9,7 @@
 #include "services/control/guarantees/alarms.h"
 #include "services/control/guarantees/repair.h"
 #include "services/control/views/closed_gpus.h"
+#include "services/control/views/cpu_roles.h"
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
@@ -22,6 +23,26 @@ std::vector<GpuId> both(const std::vector<GpuId>& a, const std::vector<GpuId>& b
   std::vector<GpuId> all;
   std::ranges::set_union(a, b, std::back_inserter(all));
   return all;
+}
+
+bool has_member_on(const scheduler::Placement& placement, std::span<const std::string> nodes) {
+  return std::ranges::any_of(placement.cpu_seats, [&](const scheduler::CpuSeats& role) {
+    return std::ranges::any_of(role.nodes,
+                               [&](const std::string& node) { return std::ranges::find(nodes, node) != nodes.end(); });
+  });
+}
+
+// The job, whose members are to leave nodes that are lost: those named, and those of lost GPUs where no rank stays.
+scheduler::JobSpec off_lost_nodes(const ClusterState& state, scheduler::JobSpec spec, std::span<const GpuId> lost,
+                                  std::span<const std::string> lost_nodes, const scheduler::RepairPlan& plan) {
+  if (spec.cpu_roles.empty()) return spec;
+  const auto& t = state.topology();
+  spec.exclude_nodes.insert(spec.exclude_nodes.end(), lost_nodes.begin(), lost_nodes.end());
+  for (const GpuId gpu : lost) {
+    const auto stays = [&](GpuId other) { return t.host(other) == t.host(gpu); };
+    if (std::ranges::none_of(plan.gpu_of_rank, stays)) spec.exclude_nodes.emplace_back(t.name(t.host(gpu)));
+  }
+  return spec;
 }
 
 // Why the job cannot be repaired now; "": it can.
@@ -130,7 +151,9 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
   std::ranges::sort(repair.lost);
   const auto repeated = std::ranges::unique(repair.lost);
   repair.lost.erase(repeated.begin(), repeated.end());
-  if (repair.lost.empty() && job_violations(state, *job).empty()) {
+  // Members of CPU-only roles on nodes that are named as lost, or that take no jobs, move with any repair.
+  const bool seats_lost = has_lost_member(state, job->placement) || has_member_on(job->placement, command.nodes);
+  if (repair.lost.empty() && !seats_lost && job_violations(state, *job).empty()) {
     return fail(ErrorKind::conflict, "jobs.notDamaged",
                 fmt::format("{} has no rank on a lost node or GPU", to_string(job->id)), {},
                 "name the lost nodes or GPUs in 'nodes' or 'gpus'");
@@ -175,10 +198,14 @@ std::vector<scheduler::PlacementViolation> job_violations(const ClusterState& st
 }
 
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
-               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers) {
+               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers,
+               std::span<const std::string> lost_nodes) {
   std::string text = fmt::format("{}{}", plan.moves.size(), plan.moves.size() == 1 ? " rank moves" : " ranks move");
-  text += plan.moved_whole ? ", the whole job is placed again from scratch"
-                           : " within one " + std::string(to_string(plan.nearest));
+  if (plan.moved_whole) {
+    text += ", the whole job is placed again from scratch";
+  } else if (!plan.moves.empty() || job.spec.cpu_roles.empty()) {
+    text += " within one " + std::string(to_string(plan.nearest));
+  }
   if (!lost.empty()) text += ", away from " + loss_text(state.topology(), lost);
   constexpr std::size_t kMaxNamed = 8;
   for (std::size_t i = 0; i < plan.moves.size() && i < kMaxNamed; ++i) {
@@ -190,12 +217,17 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
   if (!plan.moves.empty()) text += ")";
   if (!reason.empty()) text += ": " + reason;
   auto predicted = placers.at(state).predict(job.spec, plan.gpu_of_rank);
+  scheduler::Placement placement;
+  placement.gpu_of_rank = plan.gpu_of_rank;
+  placement.idle_gpus = plan.idle_gpus;
+  seat_cpu_roles(state, off_lost_nodes(state, job.spec, lost, lost_nodes, plan), placement);
   return {job.id,
           plan.gpu_of_rank,
           plan.idle_gpus,
           plan.moves.size(),
           Message("job.moved", {std::move(text)}),
-          std::move(predicted)};
+          std::move(predicted),
+          std::move(placement.cpu_seats)};
 }
 
 std::vector<GpuId> declared_lost(const ClusterState& state, const Job& job) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,7 +63,9 @@ Result<RequestedRepair> plan_requested_repair(const ClusterState& state, const R
 
 // The event of a repair plan. Its reason: "2 ranks move within one node, away from 2 GPUs on node-3
 // (rank 4 node-3:0 > node-3:6, ...): ..."
+// lost_nodes: named as lost, which members of CPU-only roles leave.
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
-               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers);
+               const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers,
+               std::span<const std::string> lost_nodes = {});
 
 }  // namespace railweave::control

@@ -1,9 +1,13 @@
 #include "services/railweave/views/placement.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/tables.h"
 
 namespace railweave::cli {
@@ -110,6 +114,27 @@ void add_placement(Sheet& sheet, const Json& placement) {
     const auto nodes = list(idle, "nodes").size();
     sheet.add("Held idle", fmt::format("{}{}{}{}", gpus, gpus == 1 ? " GPU on " : " GPUs on ", nodes,
                                        nodes == 1 ? " node" : " nodes"));
+  }
+  for (const Json& role : list(placement, "cpuRoles")) {
+    const auto nodes = list(role, "nodes");
+    std::vector<std::pair<std::string, std::size_t>> counts;
+    for (const Json& node : nodes) {
+      const std::string name = printable(node.get<std::string>());
+      const auto known = std::ranges::find(counts, name, &std::pair<std::string, std::size_t>::first);
+      if (known == counts.end()) {
+        counts.emplace_back(name, 1);
+      } else {
+        ++known->second;
+      }
+    }
+    constexpr std::size_t kShown = 6;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kShown, counts.size()); ++i) {
+      text += fmt::format("{}{}{}", i == 0 ? "" : ", ", counts[i].first,
+                          counts[i].second == 1 ? std::string() : fmt::format(" ({})", counts[i].second));
+    }
+    if (counts.size() > kShown) text += fmt::format(" and {} more nodes", counts.size() - kShown);
+    sheet.add("CPU-only " + text_of(role, "name"), text);
   }
 }
 

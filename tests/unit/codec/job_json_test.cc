@@ -26,6 +26,7 @@ TEST(JobJson, WhatAJobHoldsAndAsksForSurvivesARoundTrip) {
   job.spec.exclusive = fabric::LevelKind::node;
   job.spec.spares_per_domain = 1;
   job.spec.spread = scheduler::SpreadLimit{fabric::LevelKind::node, 2};
+  job.spec.cpu_roles = {{"driver", 1, 0}, {"loader", 4, 2}};
   scheduler::Placer placer(on);
   auto result = placer.place(job.spec);
   ASSERT_EQ(result.outcome, scheduler::Outcome::placed) << result.explanation.message;
@@ -41,6 +42,8 @@ TEST(JobJson, WhatAJobHoldsAndAsksForSurvivesARoundTrip) {
   EXPECT_EQ((*again)->placement.gpu_of_rank, job.placement.gpu_of_rank);
   EXPECT_EQ((*again)->placement.idle_gpus, job.placement.idle_gpus);
   EXPECT_EQ((*again)->placement.held_gpus().size(), 16U);
+  ASSERT_EQ(job.placement.cpu_seats.size(), 2U);
+  EXPECT_EQ((*again)->placement.cpu_seats, job.placement.cpu_seats);
 }
 
 TEST(JobJson, RecordsOfOlderVersionsAreRead) {

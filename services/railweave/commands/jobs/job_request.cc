@@ -98,6 +98,18 @@ void put_shapes(Json& body, const JobOptions& options) {
   if (options.data_at_least) body["dataAtLeast"] = *options.data_at_least;
 }
 
+// "loader=8:2": 8 members, at most 2 on a node.
+void put_cpu_roles(Json& body, const std::vector<std::string>& roles) {
+  if (!roles.empty()) body["cpuRoles"] = Json::array();
+  for (const auto& text : roles) {
+    const auto [name, count] = split(text, "--cpu-role", "NAME=MEMBERS[:MAX]");
+    const auto colon = count.find(':');
+    Json role{{"name", name}, {"members", value_named(count.substr(0, colon))}};
+    if (colon != std::string::npos) role["maxPerNode"] = value_named(count.substr(colon + 1));
+    body["cpuRoles"].push_back(std::move(role));
+  }
+}
+
 void put_model_and_traffic(Json& body, const JobOptions& options) {
   if (!options.model.empty()) body["model"] = read_object(options.model, "--model");
   if (!options.bandwidth.empty()) body["bandwidth"] = read_object(options.bandwidth, "--bandwidth");
@@ -241,6 +253,13 @@ void add_job_options(CLI::App& command, JobOptions& options, GpusPerNode meaning
       ->allow_extra_args(false);
   number("--dp-at-least", options.data_at_least, "Fewer replicas than --dp, down to this many, where more do not fit");
   number("--gpus", options.gpus, "Number of GPUs, instead of the factors above");
+  command
+      .add_option(
+          "--cpu-role", options.cpu_roles,
+          "Members without GPUs, such as driver=1 or loader=8:2 (at most 2 on a node): on the job's nodes, else "
+          "near them; repeatable")
+      ->type_name("NAME=MEMBERS[:MAX]")
+      ->allow_extra_args(false);
   command.add_option("--tenant", options.tenant, "Tenant of the job")->type_name("NAME");
   command.add_option("--name", options.name, "Name of the job")->type_name("NAME");
   command.add_option("--priority", options.priority, "Priority class")->type_name("NAME");
@@ -277,8 +296,8 @@ bool names_job(const JobOptions& options) {
   const bool numbers = options.tensor || options.pipeline || options.data || options.context || options.expert ||
                        options.gpus || options.gpus_per_node || options.experts_over_data || options.data_at_least ||
                        p.spares_per_domain;
-  const bool lists = !options.shapes.empty() || !p.require.empty() || !p.prefer.empty() || !p.only.empty() ||
-                     !p.exclude.empty() || !p.select.empty() || !p.slices.empty();
+  const bool lists = !options.shapes.empty() || !options.cpu_roles.empty() || !p.require.empty() || !p.prefer.empty() ||
+                     !p.only.empty() || !p.exclude.empty() || !p.select.empty() || !p.slices.empty();
   const bool texts = !options.file.empty() || !options.tenant.empty() || !options.name.empty() ||
                      !options.priority.empty() || !options.duration.empty() || !options.min_runtime.empty() ||
                      !options.model.empty() || !options.traffic.empty() || !options.bandwidth.empty() ||
@@ -317,6 +336,7 @@ Json job_request(const JobOptions& options) {
     if (!value->empty()) body[name] = *value;
   }
   put_shapes(body, options);
+  put_cpu_roles(body, options.cpu_roles);
   if (options.gpus_per_node) body["gpusPerNode"] = *options.gpus_per_node;
   put_placement(body, options.placement);
   put_model_and_traffic(body, options);

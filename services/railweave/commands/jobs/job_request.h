@@ -32,6 +32,7 @@ struct JobOptions {
   std::vector<std::string> shapes;  // "tp=4,dp=32"
   std::optional<std::uint64_t> data_at_least;
   std::string tenant, name, priority, duration, min_runtime;
+  std::vector<std::string> cpu_roles;  // "driver=1", "loader=8:2"
   PlacementOptions placement;
   std::string model, traffic, bandwidth;  // a file, or "parameters=70e9,layers=80,..."
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "scheduler/placement/score/group_spans.h"
+#include "services/control/codec/job_json.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/prediction_json.h"
 
@@ -81,6 +82,7 @@ Out placement_json(const scheduler::Placement& placement, const fabric::Topology
             {"dataRingsOnRails", placement.data_rings_on_rails}};
   if (!topology.sites().empty()) value["sites"] = sites_json(placement, topology);
   if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
+  for (const auto& role : placement.cpu_seats) value["cpuRoles"].push_back(fields_json(role, kCpuSeatsFields));
   return value;
 }
 
