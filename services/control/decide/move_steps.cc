@@ -103,7 +103,7 @@ bool moves_for(const ClusterState& state, JobId waiting) {
 
 }  // namespace
 
-std::vector<EventBody> end_plan(const ClusterState& state, const Job& job, Message why) {
+std::vector<EventBody> end_plan(const ClusterState& state, const Job& job, const Message& why) {
   std::vector<EventBody> events;
   for (const JobId id : state.moves->jobs) {
     const JobPtr other = state.jobs.find(id);

@@ -13,7 +13,7 @@
 namespace railweave::control {
 
 // The moves of the job's plan that have not begun end; `why` is told to the job.
-std::vector<EventBody> end_plan(const ClusterState& state, const Job& job, Message why);
+std::vector<EventBody> end_plan(const ClusterState& state, const Job& job, const Message& why);
 
 // The next events; empty: nothing is due. O(jobs with a move).
 std::vector<EventBody> next_moves(const ClusterState& state, PlacerCache& placers, std::int64_t now_us);
