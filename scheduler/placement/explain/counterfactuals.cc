@@ -17,7 +17,6 @@ namespace railweave::scheduler {
 namespace {
 
 using fabric::HostId;
-using fabric::LevelKind;
 
 class Trial {
  public:
