@@ -1,5 +1,6 @@
 #include "fabric/formats/gpu/nmx_gpus.h"
 
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -14,22 +15,21 @@ namespace {
 constexpr std::string_view kSuccess = "NMX_ST_SUCCESS";
 
 // Names of fields as in the protocol and as JSON of protocol buffers spells them: "gpu_uid" and "gpuUid" are one.
-bool is_field(std::string_view written, std::string_view name) {
-  std::size_t at = 0;
+std::string in_camel_case(std::string_view name) {
+  std::string text;
   bool upper = false;
   for (const char c : name) {
     if (c == '_') {
       upper = true;
-      if (at < written.size() && written[at] == '_') {
-        ++at;
-        upper = false;
-      }
-      continue;
+    } else {
+      text += std::exchange(upper, false) ? static_cast<char>(c - 'a' + 'A') : c;
     }
-    const char wanted = std::exchange(upper, false) ? static_cast<char>(c - 'a' + 'A') : c;
-    if (at == written.size() || written[at++] != wanted) return false;
   }
-  return at == written.size();
+  return text;
+}
+
+bool is_field(std::string_view written, std::string_view name) {
+  return written == name || written == in_camel_case(name);
 }
 
 class NmxGpusReader {

@@ -58,11 +58,11 @@ bool is_nvlink_status_line(std::string_view line) {
   return state && (*state == kInactive || link_rate(*state));
 }
 
-Result<MachineNvlinks> read_nvidia_smi_nvlink(std::string_view input, const ReadOptions& options) {
-  const auto text = plain_text(input, options);
-  if (!text) return std::unexpected(text.error());
+Result<MachineNvlinks> read_nvidia_smi_nvlink(std::string_view text, const ReadOptions& options) {
+  const auto plain = plain_text(text, options);
+  if (!plain) return std::unexpected(plain.error());
   MachineNvlinks machine;
-  LineReader lines(*text);
+  LineReader lines(*plain);
   const auto refused = [&](std::string message) {
     return fail(ErrorKind::malformed, "nvidiaSmi.unreadable", std::move(message),
                 location_text(options.source, lines.number(), 1), "give the output of nvidia-smi nvlink -s");

@@ -41,7 +41,7 @@ struct JobList {
 // Throws CommandFailure where the file cannot be read as what it was recognised as.
 void read_slurm_jobs(const SiteFile& file, JobList<RunningJob>& list);
 void read_pods(const SiteFile& file, JobList<RunningJob>& list);
-void read_ended_pods(const SiteFile& file, JobList<PastJob>& list);
+void read_ended_pods(const SiteFile& file, JobList<PastJob>& past);
 void read_accounting(const SiteFile& file, JobList<PastJob>& list);
 
 // "billing=128,cpu=128,gres/gpu=16,gres/gpu:h100=16,node=2" -> 16.
