@@ -51,8 +51,9 @@ def main():
                 service.wait("a repair", lambda s: s["repairsTotal"] > before and s["phase"] == "synced", 20)
                 worst = {}
                 begun = {}
-                for at, tables in samples:
+                for _, tables in observed.moments(samples):
                     assert not cabling.circle(tables, cut), f"cut {turn}: tables of one moment can deadlock"
+                for at, tables in samples:
                     lost = cabling.lost(tables, cut)[0] - broken
                     for pair in lost:
                         worst[pair] = max(worst.get(pair, 0), at - begun.setdefault(pair, at))

@@ -70,7 +70,7 @@ def main():
                 time.sleep(0.1)
             assert told, f"no step was taken:\n{service.__exit__()}{service.log[-3000:]}"
             samples = watch.samples()
-            for _, tables in samples:
+            for _, tables in watch.moments(samples):
                 assert not cabling.circle(tables, cut), "tables of one moment can deadlock"
                 assert not cabling.lost(tables, cut)[0], "a pair was lost by it"
             service.synced(30)

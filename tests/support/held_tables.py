@@ -105,6 +105,9 @@ def raw(sim, probe, *commands, host=None):
     return done.stdout.splitlines()
 
 
+LONGEST_READING = 0.5  # seconds in which all tables are read: shorter than what packets are given to leave between two steps
+
+
 class Watch:
     """Tables of all switches, read again and again in the background."""
 
@@ -118,19 +121,23 @@ class Watch:
         self.process.stdin = None
 
     def samples(self):
-        """[(monotonic seconds, {switch: {LID: port}})], each the tables as last read by then."""
+        """[(monotonic seconds, {switch: {LID: port}})], each the tables as last read by then. `mixed` has the times of those that are of no
+        one moment: a switch did not answer, so that its table is an older one, or the reading took long enough for several steps."""
         said, failed = self.process.communicate()
         assert "watched" in said, said[-300:] + failed
         samples, tables, at = [], {}, 0.0
-        self.unread = 0
+        self.unread, self.mixed = 0, set()
         for line in said.splitlines():
             words = line.split()
             if words[0] == "at":
                 if tables:
                     samples.append((at, {switch: dict(table) for switch, table in tables.items()}))
+                if float(words[1]) - at > LONGEST_READING:
+                    self.mixed.add(at)
                 at = float(words[1])
             elif words[-1] == "unread":
                 self.unread += 1
+                self.mixed.add(at)
             elif len(words) == 3:
                 table, entries = tables.setdefault(words[0], {}), bytes.fromhex(words[2])
                 for place, port in enumerate(entries):
@@ -139,3 +146,9 @@ class Watch:
                     if port != 255:
                         table[lid] = port
         return samples + [(at, tables)]
+
+    def moments(self, samples):
+        """Those that are of one moment, which most must be."""
+        whole = [(at, tables) for at, tables in samples if at not in self.mixed]
+        assert len(whole) > len(samples) / 2, f"only {len(whole)} of {len(samples)} readings are of one moment"
+        return whole
