@@ -13,6 +13,7 @@
 #include "fabric/base/whole_number.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
+#include "fabric/formats/infiniband/ufm_port_name.h"
 #include "fabric/formats/text/json_reader.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -20,21 +21,6 @@ namespace railweave::fabric {
 namespace {
 
 constexpr unsigned kMaxPortLid = 0xffff;
-
-struct PortName {
-  Guid guid;
-  unsigned number = 0;
-};
-
-// "248a0703008a850b_1"
-std::optional<PortName> parse_port_name(std::string_view text) {
-  const auto line = text.rfind('_');
-  if (line == std::string_view::npos) return std::nullopt;
-  const auto guid = parse_guid(text.substr(0, line));
-  const auto number = whole_number<unsigned>(text.substr(line + 1), TopologyBuilder::kMaxPortsPerDevice);
-  if (!guid || !guid->known() || !number || *number == 0) return std::nullopt;
-  return PortName{*guid, *number};
-}
 
 // The fields of one port that count.
 struct ListedPort {
@@ -77,7 +63,7 @@ class UfmPortsReader {
   struct Cable {
     std::uint32_t device = 0;
     bool of_switch = false;
-    PortName at, peer;
+    UfmPortName at, peer;
     unsigned lid = 0;
     LinkSpec link;
   };
@@ -110,7 +96,7 @@ class UfmPortsReader {
   }
 
   void add(const ListedPort& port) {
-    const auto at = parse_port_name(port.name);
+    const auto at = parse_ufm_port_name(port.name);
     if (!at) return unnamed_.add(port.name);
     const bool of_switch = port.kind.find("Switch") != std::string::npos;
     const std::uint32_t device = device_of(at->guid, port, of_switch);
@@ -118,7 +104,7 @@ class UfmPortsReader {
     const unsigned lid = whole_number<unsigned>(port.lid, kMaxPortLid).value_or(0);
     if (of_switch && lid != 0) draft_.device(device).lid = lid;
     if (port.state != "Link Up" || port.peer.empty() || port.peer == "N/A") return;
-    const auto peer = parse_port_name(port.peer);
+    const auto peer = parse_ufm_port_name(port.peer);
     if (!peer) return lost_.add(port.name);
     cables_.push_back(
         {device, of_switch, *at, *peer, lid,

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/formats/infiniband/ufm_partitions.h"
 #include "fabric/formats/text/json_reader.h"
 #include "fabric/formats/text/name_text.h"
 
@@ -81,11 +82,22 @@ Recognised of_kubernetes(const JsonShape& shape, std::string_view text) {
           "it is JSON of Kubernetes, of kind '" + escaped_name(shape.kind) + "' and not of nodes or pods"};
 }
 
-// Lists of UFM's REST answers. Links alone tell neither rates nor the names of adapters.
-Recognised of_ufm(const JsonShape& shape) {
+// Lists of UFM's REST answers; unknown, without a reason: none of them.
+Recognised of_ufm_list(const JsonShape& shape) {
   if (shape.has("peer_port_dname")) return {SourceKind::ufm_ports, "its ports have \"peer_port_dname\""};
-  return {SourceKind::unknown,
-          "it is UFM's list of links, without rates and names: give that of its ports (GET /ufmRest/resources/ports)"};
+  if (shape.has("source_guid") && shape.has("destination_guid")) {
+    return {SourceKind::ufm_links, "its links have \"source_guid\" and \"destination_guid\""};
+  }
+  if (shape.has("system_name") && (shape.has("system_guid") || shape.has("modules") || shape.has("ports"))) {
+    return {SourceKind::ufm_systems, "its systems have \"system_name\""};
+  }
+  return {};
+}
+
+// Partitions by their keys.
+bool tells_ufm_partitions(const JsonShape& shape) {
+  const bool fields = shape.has(shape.first + ".ip_over_ib") || shape.has(shape.first + ".guids");
+  return fields && parse_pkey(shape.first).has_value();
 }
 
 bool tells_openconfig(const JsonShape& shape, std::string_view text) {
@@ -124,14 +136,13 @@ Recognised recognise_json(std::string_view text) {
   const JsonShape shape = ShapeReader(text).read();
   if (tells_openconfig(shape, text)) return {SourceKind::openconfig, "it has modules of OpenConfig"};
   if (shape.is_list) {
-    if (shape.has("peer_port_dname") || (shape.has("source_guid") && shape.has("destination_guid"))) {
-      return of_ufm(shape);
-    }
+    if (Recognised ufm = of_ufm_list(shape); ufm.kind != SourceKind::unknown) return ufm;
     if (shape.has("tree") || shape.has("block") || shape.has("topology")) {
       return {SourceKind::slurm_topology_yaml, "it is a list of topologies"};
     }
     return {SourceKind::unknown, "it is a list of no tool that is known"};
   }
+  if (tells_ufm_partitions(shape)) return {SourceKind::ufm_partitions, "its first field is the key of a partition"};
   if (shape.railweave == "fabric") return {SourceKind::native, "it has \"railweave\": \"fabric\""};
   if (shape.has("apiVersion") || shape.has("items")) return of_kubernetes(shape, text);
   for (const std::string_view field : {"serverHeader", "server_header", "gpuInfoList", "gpu_info_list"}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -20,7 +21,10 @@
 #include "fabric/formats/infiniband/ibdiagnet_csv.h"
 #include "fabric/formats/infiniband/iblinkinfo.h"
 #include "fabric/formats/infiniband/opensm_links.h"
+#include "fabric/formats/infiniband/ufm_links.h"
+#include "fabric/formats/infiniband/ufm_partitions.h"
 #include "fabric/formats/infiniband/ufm_ports.h"
+#include "fabric/formats/infiniband/ufm_systems.h"
 #include "fabric/formats/kubernetes/node_labels.h"
 #include "fabric/formats/kubernetes/topograph_model.h"
 #include "fabric/formats/native/native_json.h"
@@ -29,6 +33,7 @@
 #include "fabric/formats/slurm/slurm_groups.h"
 #include "fabric/formats/sources/compare_cables.h"
 #include "fabric/formats/sources/nmx_hosts.h"
+#include "fabric/formats/sources/ufm_join.h"
 #include "fabric/topology/topology.h"
 #include "fabric/topology/topology_builder.h"
 
@@ -41,6 +46,8 @@ Result<void> passed(Result<std::vector<std::string>> left_out, SiteFacts& facts)
   return {};
 }
 
+constexpr LinkSpeed kAssumedSpeed = LinkSpeed::ndr;
+
 class SiteReader {
  public:
   explicit SiteReader(const SiteImportOptions& options) : options_(options) {}
@@ -48,9 +55,13 @@ class SiteReader {
   Result<SiteImport> read(const std::vector<SiteSource>& sources) {
     cabled_ = static_cast<std::size_t>(
         std::ranges::count_if(sources, [](const SiteSource& s) { return is_of_cables(s.recognised.kind); }));
-    for (const SiteSource& source : sources) {
-      facts_.begin_source(source.name);
-      if (auto done = read_source(source); !done) return std::unexpected(std::move(done.error()));
+    // A list of links without rates is read after dumps that have them, as what is read first counts.
+    for (const bool rates : {true, false}) {
+      for (const SiteSource& source : sources) {
+        if ((source.recognised.kind != SourceKind::ufm_links) != rates) continue;
+        facts_.begin_source(source.name);
+        if (auto done = read_source(source); !done) return std::unexpected(std::move(done.error()));
+      }
     }
     if (!cables_.empty()) {
       if (auto done = std::move(cables_).move_into(options_.subnet, builder_); !done) {
@@ -79,7 +90,9 @@ class SiteReader {
 
   static bool is_of_cables(SourceKind kind) { return kind != SourceKind::unknown && kind <= SourceKind::native; }
 
-  static Result<void> read_cables(const SiteSource& source, const ReadOptions& read, TopologyBuilder& builder) {
+  // `speed`: taken for that of links of which no source tells one.
+  static Result<void> read_cables(const SiteSource& source, const ReadOptions& read, LinkSpeed speed,
+                                  TopologyBuilder& builder) {
     switch (source.recognised.kind) {
       case SourceKind::ibnetdiscover:
         return read_into(source.text, Format::ibnetdiscover, read, builder);
@@ -93,6 +106,8 @@ class SiteReader {
         return read_opensm_links(source.text, read, builder);
       case SourceKind::ufm_ports:
         return read_ufm_ports(source.text, read, builder);
+      case SourceKind::ufm_links:
+        return read_ufm_links(source.text, read, speed, builder);
       default:
         return read_native_json(source.text, read, builder);
     }
@@ -101,10 +116,10 @@ class SiteReader {
   Result<void> read_source(const SiteSource& source) {
     const ReadOptions read{.source = source.name, .subnet = options_.subnet};
     if (!is_of_cables(source.recognised.kind)) return read_facts(source, read);
-    if (cabled_ < 2) return read_cables(source, read, builder_);
+    if (cabled_ < 2) return read_cables(source, read, kAssumedSpeed, builder_);
     // Several dumps: of several subnets, or of one subnet by several tools. Each is looked at by itself first.
     TopologyBuilder alone;
-    if (auto done = read_cables(source, read, alone); !done) return done;
+    if (auto done = read_cables(source, read, LinkSpeed::unknown, alone); !done) return done;
     auto topology = std::move(alone).build();
     if (!topology) return std::unexpected(std::move(topology.error()));
     for (const auto& [name, before] : dumps_) {
@@ -114,7 +129,7 @@ class SiteReader {
       return {};
     }
     dumps_.emplace_back(source.name, std::move(*topology));
-    return read_cables(source, read, builder_);
+    return read_cables(source, read, kAssumedSpeed, builder_);
   }
 
   Result<void> read_facts(const SiteSource& source, const ReadOptions& read) {
@@ -135,6 +150,10 @@ class SiteReader {
         return read_kubernetes_nodes(source.text, read, facts_);
       case SourceKind::topograph_model:
         return read_topograph_model(source.text, read, facts_);
+      case SourceKind::ufm_systems:
+        return read_systems(source, read);
+      case SourceKind::ufm_partitions:
+        return read_partitions(source, read);
       case SourceKind::nmx_gpus:
         return read_nmx(source, read);
       case SourceKind::nvidia_smi_query:
@@ -170,6 +189,20 @@ class SiteReader {
     }
     facts_.add_gpus(source.device, static_cast<unsigned>(machine->gpus.size()), machine->product);
     facts_.add_nvlinks(source.device, best.rate, short_of);
+    return {};
+  }
+
+  Result<void> read_systems(const SiteSource& source, const ReadOptions& read) {
+    auto systems = read_ufm_systems(source.text, read);
+    if (!systems) return std::unexpected(std::move(systems.error()));
+    systems_.emplace_back(source.name, std::move(*systems));
+    return {};
+  }
+
+  Result<void> read_partitions(const SiteSource& source, const ReadOptions& read) {
+    auto partitions = read_ufm_partitions(source.text, read);
+    if (!partitions) return std::unexpected(std::move(partitions.error()));
+    partitions_.emplace_back(source.name, std::move(*partitions));
     return {};
   }
 
@@ -236,7 +269,16 @@ class SiteReader {
     auto topology = std::move(builder_).build();
     if (!topology) return std::unexpected(std::move(topology.error()));
     SiteImport import{std::make_shared<const Topology>(std::move(*topology))};
-    const std::vector<Finding> findings = compare_with_cabling(facts_, *import.topology);
+    std::vector<Finding> findings = compare_with_cabling(facts_, *import.topology);
+    std::vector<HostLabel> labels;
+    for (const auto& [name, systems] : systems_) {
+      std::ranges::move(compare_with_systems(systems, name, *import.topology), std::back_inserter(findings));
+    }
+    for (const auto& [name, partitions] : partitions_) {
+      JoinedPartitions joined = join_partitions(partitions, name, *import.topology);
+      std::ranges::move(joined.findings, std::back_inserter(findings));
+      std::ranges::move(joined.labels, std::back_inserter(labels));
+    }
     if (findings.empty()) return import;
     // A topology is never changed: the same one is built again with what was found on it.
     TopologyBuilder again;
@@ -244,6 +286,9 @@ class SiteReader {
       return std::unexpected(std::move(read.error()));
     }
     for (const Finding& finding : findings) again.add_finding(finding);
+    for (const HostLabel& label : labels) {
+      again.add_label(again.find_host(import.topology->name(label.host)), label.key, label.value);
+    }
     auto rebuilt = std::move(again).build();
     if (!rebuilt) return std::unexpected(std::move(rebuilt.error()));
     return SiteImport{std::make_shared<const Topology>(std::move(*rebuilt))};
@@ -254,6 +299,8 @@ class SiteReader {
   SiteFacts facts_;
   EthernetCables cables_;
   std::vector<NmxSource> nmx_;
+  std::vector<std::pair<std::string, std::vector<UfmSystem>>> systems_;        // by source
+  std::vector<std::pair<std::string, std::vector<UfmPartition>>> partitions_;  // by source
   std::vector<HostGuids> guids_;
   std::size_t cabled_ = 0;                               // sources that tell of cables
   std::vector<std::pair<std::string, Topology>> dumps_;  // those read into the builder, where there are several

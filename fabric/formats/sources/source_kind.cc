@@ -21,13 +21,14 @@ namespace {
 constexpr std::size_t kLinesLookedAt = 200;
 constexpr std::size_t kShownBytes = 60;
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 26> kDescriptions{{
+constexpr std::array<std::pair<SourceKind, std::string_view>, 29> kDescriptions{{
     {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
     {SourceKind::ibsim, "an ibsim netlist"},
     {SourceKind::iblinkinfo, "output of iblinkinfo"},
     {SourceKind::ibdiagnet_csv, "ibdiagnet2.db_csv"},
     {SourceKind::opensm_links, "opensm-subnet.lst or ibdiagnet.lst"},
     {SourceKind::ufm_ports, "UFM's list of ports (GET /ufmRest/resources/ports)"},
+    {SourceKind::ufm_links, "UFM's list of links (GET /ufmRest/resources/links)"},
     {SourceKind::native, "Railweave's native JSON"},
     {SourceKind::lldp, "output of lldpctl -f json"},
     {SourceKind::sonic_config, "config_db.json of a SONiC switch"},
@@ -37,6 +38,8 @@ constexpr std::array<std::pair<SourceKind, std::string_view>, 26> kDescriptions{
     {SourceKind::slurm_nodes, "output of scontrol show nodes --json"},
     {SourceKind::kubernetes_nodes, "output of kubectl get nodes -o json"},
     {SourceKind::topograph_model, "a model of Topograph"},
+    {SourceKind::ufm_systems, "UFM's list of systems (GET /ufmRest/resources/systems)"},
+    {SourceKind::ufm_partitions, "UFM's partitions (GET /ufmRest/resources/pkeys?guids_data=true)"},
     {SourceKind::nmx_gpus, "an NMX controller's list of GPUs (GetGpuInfoList)"},
     {SourceKind::nvidia_smi_query, "output of nvidia-smi -q -x"},
     {SourceKind::nvidia_smi_nvlink, "output of nvidia-smi nvlink -s"},

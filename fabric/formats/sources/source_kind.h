@@ -18,6 +18,7 @@ enum class SourceKind : std::uint8_t {
   ibdiagnet_csv,
   opensm_links,
   ufm_ports,
+  ufm_links,
   native,
   lldp,  // Ethernet: neighbours of one device
   sonic_config,
@@ -27,6 +28,8 @@ enum class SourceKind : std::uint8_t {
   slurm_nodes,
   kubernetes_nodes,
   topograph_model,
+  ufm_systems,  // what UFM says of devices that cables tell of
+  ufm_partitions,
   nmx_gpus,          // the manager of an NVLink domain
   nvidia_smi_query,  // one machine, or kind of machines
   nvidia_smi_nvlink,
@@ -40,10 +43,10 @@ enum class SourceKind : std::uint8_t {
   job_environment,
 };
 BOOST_DESCRIBE_ENUM(SourceKind, unknown, ibnetdiscover, ibsim, iblinkinfo, ibdiagnet_csv, opensm_links, ufm_ports,
-                    native, lldp, sonic_config, openconfig, slurm_topology, slurm_topology_yaml, slurm_nodes,
-                    kubernetes_nodes, topograph_model, nmx_gpus, nvidia_smi_query, nvidia_smi_nvlink, nvidia_smi_topo,
-                    nccl_topology, nvlink_cliques, opensm_tables, slurm_jobs, slurm_accounting, kubernetes_pods,
-                    job_environment)
+                    ufm_links, native, lldp, sonic_config, openconfig, slurm_topology, slurm_topology_yaml, slurm_nodes,
+                    kubernetes_nodes, topograph_model, ufm_systems, ufm_partitions, nmx_gpus, nvidia_smi_query,
+                    nvidia_smi_nvlink, nvidia_smi_topo, nccl_topology, nvlink_cliques, opensm_tables, slurm_jobs,
+                    slurm_accounting, kubernetes_pods, job_environment)
 
 struct Recognised {
   SourceKind kind = SourceKind::unknown;

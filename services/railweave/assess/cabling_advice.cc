@@ -15,7 +15,7 @@ struct Meaning {
   std::string_view code, sure, cost, action;
 };
 
-constexpr std::array<Meaning, 15> kMeanings{{
+constexpr std::array<Meaning, 17> kMeanings{{
     {"hostShortOfRail", "as sure as the rails: hosts beside these have a port there", "",
      "reseat or replace the cable or adapter of the missing rail; until then keep large jobs off these hosts"},
     {"adapterOnOddRail", "likely: the same adapter of most hosts is on another rail",
@@ -42,6 +42,10 @@ constexpr std::array<Meaning, 15> kMeanings{{
      "take both again at one time, and correct the one that is wrong"},
     {"hostNotCabled", "certain that no cable of the dumps leads there", "its GPUs are left out of this report",
      "add the dump of its subnet, or correct the host's name"},
+    {"systemNotCabled", "certain that no cable of the dumps leads there", "it is left out of this report",
+     "add the dump of its subnet, or look for what took it away"},
+    {"partlyInPartition", "certain, where partitions and cables are of one time",
+     "collectives of the partition's jobs lack the rails that are outside", "add the other ports to the partition"},
     {"duplicateGuid", "certain", "forwarding to one of the two fails", "look for a device that was cloned or replaced"},
 }};
 

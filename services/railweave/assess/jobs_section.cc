@@ -6,6 +6,7 @@
 
 #include "fabric/base/plural.h"
 #include "services/railweave/assess/charts.h"
+#include "services/railweave/assess/job_partitions.h"
 #include "services/railweave/assess/job_places.h"
 #include "services/railweave/assess/sections.h"
 
@@ -98,6 +99,21 @@ void add_job_advice(ReportSection& section, const std::vector<PlacedJob>& jobs) 
   }
 }
 
+void add_partitions(ReportSection& section, const fabric::Topology& topology, const std::vector<PlacedJob>& jobs) {
+  std::vector<std::string> apart;
+  for (const PlacedJob& placed : jobs) {
+    if (!share_a_partition(topology, placed.hosts)) apart.push_back(label_of(placed));
+  }
+  if (apart.empty()) return;
+  section.advice.push_back(
+      {"jobsAcrossPartitions", "error",
+       plural(apart.size(), "job has", "jobs have") + " hosts that share no partition of the subnet",
+       "certain, as far as partitions and the list of jobs are of one time",
+       "its ranks cannot reach each other over InfiniBand: they fail, or go by another network",
+       "give the job nodes of one partition, or add their ports to it in UFM",
+       "railweave place --gpus N --node-selector partition/0x0012=full", apart});
+}
+
 void add_sharing(ReportSection& section, const SiteView& site, const std::vector<PlacedJob>& jobs) {
   if (!site.own) return;
   const fabric::ForwardingTables& tables = site.held ? site.held->tables : site.own->routing.tables;
@@ -166,6 +182,7 @@ ReportSection jobs_section(const SiteView& site) {
   section.text = "Each square is a host, each row a leaf group; a colour is a job, a frame a host that lacks a rail.";
   section.tables.push_back(std::move(table));
   add_job_advice(section, jobs);
+  add_partitions(section, *site.topology, jobs);
   add_sharing(section, site, jobs);
   return section;
 }

@@ -118,6 +118,21 @@ TEST(ImportOffline, ReadsAUrlWithAToken) {
   for (const auto& asked : ufm.asked()) EXPECT_EQ(asked.method, "GET");
 }
 
+// Job 8 runs on n1 and n3, both of partition 0x12; job 7 also on n2, which is in another.
+TEST(Assess, FindsJobsAcrossPartitionsOfUfm) {
+  const std::vector<std::string> files = {sample("ports.json"), sample("pkeys.json"),
+                                          scratch_file("squeue-parts.json", kSqueue)};
+  const Json report = document({"assess", files[0], files[1], files[2], "-o", "json"});
+  Json found;
+  for (const Json& finding : list(report, "findings")) {
+    if (text_of(finding, "code") == "jobsAcrossPartitions") found = finding;
+  }
+  EXPECT_EQ(found.dump().find("8 eval"), std::string::npos) << found;
+  EXPECT_NE(found.dump().find("7 train"), std::string::npos) << found;
+  const Json without = document({"assess", files[0], files[2], "-o", "json"});
+  EXPECT_THAT(codes_of(without), Not(Contains("jobsAcrossPartitions")));
+}
+
 TEST(ImportOffline, RefusesWhatIsUnknownWithAllThatIsRead) {
   const std::string file = scratch_file("compose.json", R"({"version":3,"services":{}})");
   const Finished finished = run_railweave({"fabric", "import", sample("links.txt"), file, "-O", scratch_path("none")});

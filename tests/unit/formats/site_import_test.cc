@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -51,21 +52,16 @@ std::string said(const Topology& topology, std::string_view code) {
 }
 
 TEST_F(SiteImportTest, TellsEverySourceByItsContentAndSaysWhy) {
-  const std::map<std::string, SourceKind> kinds = {{"links.txt", SourceKind::iblinkinfo},
-                                                   {"ibdiagnet2.db_csv", SourceKind::ibdiagnet_csv},
-                                                   {"opensm-subnet.lst", SourceKind::opensm_links},
-                                                   {"ports.json", SourceKind::ufm_ports},
-                                                   {"leaves.gnmi.json", SourceKind::openconfig},
-                                                   {"topology.conf", SourceKind::slurm_topology},
-                                                   {"topology.yaml", SourceKind::slurm_topology_yaml},
-                                                   {"nodes.json", SourceKind::slurm_nodes},
-                                                   {"kubernetes.json", SourceKind::kubernetes_nodes},
-                                                   {"model.json", SourceKind::topograph_model},
-                                                   {"n1.lldp.json", SourceKind::lldp},
-                                                   {"config_db.json", SourceKind::sonic_config},
-                                                   {"nmx.json", SourceKind::nmx_gpus},
-                                                   {"n3.nvlink", SourceKind::nvidia_smi_nvlink},
-                                                   {"n2.xml", SourceKind::nvidia_smi_query}};
+  const std::map<std::string, SourceKind> kinds = {
+      {"links.txt", SourceKind::iblinkinfo},           {"ibdiagnet2.db_csv", SourceKind::ibdiagnet_csv},
+      {"opensm-subnet.lst", SourceKind::opensm_links}, {"ports.json", SourceKind::ufm_ports},
+      {"ufm-links.json", SourceKind::ufm_links},       {"systems.json", SourceKind::ufm_systems},
+      {"pkeys.json", SourceKind::ufm_partitions},      {"leaves.gnmi.json", SourceKind::openconfig},
+      {"topology.conf", SourceKind::slurm_topology},   {"topology.yaml", SourceKind::slurm_topology_yaml},
+      {"nodes.json", SourceKind::slurm_nodes},         {"kubernetes.json", SourceKind::kubernetes_nodes},
+      {"model.json", SourceKind::topograph_model},     {"n1.lldp.json", SourceKind::lldp},
+      {"config_db.json", SourceKind::sonic_config},    {"nmx.json", SourceKind::nmx_gpus},
+      {"n3.nvlink", SourceKind::nvidia_smi_nvlink},    {"n2.xml", SourceKind::nvidia_smi_query}};
   ASSERT_EQ(kinds.size(), samples_.size());
   for (const auto& [name, kind] : kinds) {
     const Recognised recognised = recognise(samples_.at(name));
@@ -114,10 +110,90 @@ TEST_F(SiteImportTest, PortsOfUfmThatLeadNowhereAreNamed) {
   EXPECT_THAT(said(*t, "peerNotFound"), HasSubstr("1 ports lead to a port that is not in the list"));
   EXPECT_THAT(said(*t, "portNotNamed"), HasSubstr("1 ports have no name"));
   EXPECT_EQ(count(*t).host_ports, 4U);  // the other end tells of the cable
-  const Recognised links =
-      recognise(R"([{"source_guid":"0002c903007b78b0","source_port":"29","destination_guid":"0002c903007b78b1"}])");
-  EXPECT_EQ(links.kind, SourceKind::unknown);
-  EXPECT_THAT(links.why, HasSubstr("/ufmRest/resources/ports"));
+}
+
+TEST_F(SiteImportTest, LinksOfUfmAloneAreAFabricOfAssumedRates) {
+  const TopologyPtr t = must_import({"ufm-links.json"});
+  EXPECT_EQ(count(*t), (Counts{.switches = 3, .leaves = 2, .hosts = 4, .host_ports = 4, .inter_switch_links = 2}));
+  EXPECT_EQ(t->device(t->hcas(t->find_host("n2"))[0]), "mlx5_0");
+  EXPECT_EQ(t->rate(t->link(t->ports(t->find_switch("leaf-1"))[0])), from_gbps(400));
+  EXPECT_THAT(said(*t, "speedAssumed"), AllOf(HasSubstr("no speed of its 6 links: NDR"), HasSubstr("resources/ports")));
+  std::string& links = samples_["ufm-links.json"];
+  links.replace(links.find(R"("source_port":"2")"), 17, R"("source_port":"x")");
+  const TopologyPtr less = must_import({"ufm-links.json"});
+  EXPECT_EQ(count(*less).host_ports, 3U);
+  EXPECT_THAT(said(*less, "unreadableLink"), HasSubstr("1 link has an end without GUID or port"));
+  samples_["none.json"] = R"([{"source_guid":"","destination_guid":"x"}])";
+  const auto none = import({"none.json"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "ufm.noLinks");
+}
+
+// Whatever the order of the files: rates that another dump tells count, and nothing is assumed.
+TEST_F(SiteImportTest, LinksOfUfmAreComparedWithADumpThatHasRates) {
+  for (const auto& names :
+       {std::vector<std::string>{"ufm-links.json", "links.txt"}, {"ports.json", "ufm-links.json"}}) {
+    const TopologyPtr t = must_import(names);
+    EXPECT_TRUE(findings(*t, "sourcesDisagree").empty()) << said(*t, "sourcesDisagree");
+    EXPECT_TRUE(findings(*t, "speedAssumed").empty());
+    EXPECT_EQ(t->rate(t->link(t->ports(t->find_switch("leaf-1"))[0])), from_gbps(400));
+  }
+  std::string& links = samples_["ufm-links.json"];
+  const std::string port = R"("destination_port":"2")";  // of n4's cable; the first is of the spine's
+  links.replace(links.rfind(R"("destination_port":"2")", links.find("spine:1")), port.size(),
+                R"("destination_port":"4")");
+  EXPECT_THAT(said(*must_import({"ufm-links.json", "links.txt"}), "sourcesDisagree"),
+              HasSubstr("ufm-links.json has 1 cable that links.txt has not"));
+}
+
+TEST_F(SiteImportTest, SystemsOfUfmAreComparedWithTheCables) {
+  const TopologyPtr t = must_import({"links.txt", "systems.json"});
+  EXPECT_EQ(t->hosts().size(), 4U);
+  EXPECT_THAT(findings(*t, "systemNotCabled").front().objects, ElementsAre("leaf-9", "n8"));
+  EXPECT_THAT(findings(*t, "sourcesDisagree").front().objects, ElementsAre("n2 of UFM, n4 by the cables"));
+  samples_["none.json"] = R"([{"system_name":"","ports":[]}])";
+  const auto none = import({"links.txt", "none.json"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "ufm.noSystems");
+}
+
+TEST_F(SiteImportTest, PartitionsOfUfmAreLabelsOfHosts) {
+  const TopologyPtr t = must_import({"pkeys.json", "links.txt"});
+  const auto label = [&](const char* host, const std::string& key) {
+    for (const auto& [name, value] : t->labels(t->find_host(host))) {
+      if (t->text(name) == key) return std::string(t->text(value));
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(label("n1", "partition/0x0012"), "full");
+  EXPECT_EQ(label("n3", "partition/0x0012"), "full");
+  EXPECT_EQ(label("n4", "partition/0x0012"), "limited");
+  EXPECT_EQ(label("n2", "partition/0x0012"), "none");
+  EXPECT_EQ(label("n2", "partition/0x0013"), "full");
+  EXPECT_EQ(label("n1", "partition/0x7fff"), "none");
+  EXPECT_THAT(findings(*t, "partitionsRead").front().objects,
+              ElementsAre("0x0012 tenant-a: 3 hosts", "0x0013 tenant-b: 1 host", "0x7fff management: 0 hosts"));
+  EXPECT_THAT(said(*t, "partitionGuidUnknown"), HasSubstr("1 GUID of partitions is no adapter of the fabric"));
+  EXPECT_TRUE(findings(*t, "partlyInPartition").empty());
+  samples_["none.json"] = R"({"0x12":{"partition":"a","ip_over_ib":true}})";
+  const auto none = import({"links.txt", "none.json"});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().text(), HasSubstr("guids_data=true"));
+}
+
+TEST_F(SiteImportTest, AHostWithOneOfTwoAdaptersInAPartitionIsFound) {
+  std::string& links = samples_["links.txt"];
+  const std::string free = R"(           1    4[  ] ==(                Down/ Polling)==>             [  ] "" ( ))";
+  ASSERT_NE(links.find(free), std::string::npos);
+  links.replace(
+      links.find(free), free.size(),
+      R"(           1    4[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>      15    1[  ] "n1 mlx5_1" ( ))");
+  links = R"(CA: n1 mlx5_1:
+      0x00000000000000a5     15    1[  ] ==( 4X      106.25 Gbps Active/  LinkUp)==>       1    4[  ] "leaf-1" ( )
+)" + links;
+  const TopologyPtr t = must_import({"links.txt", "pkeys.json"});
+  ASSERT_EQ(t->hcas(t->find_host("n1")).size(), 2U);
+  EXPECT_THAT(findings(*t, "partlyInPartition").front().objects, ElementsAre("n1, partition 0x0012: without mlx5_1"));
 }
 
 TEST_F(SiteImportTest, SwitchesTellNeighboursAndRatesByOpenconfig) {

@@ -127,6 +127,46 @@ inline void add_ufm_sample(Samples& samples) {
                           port(spine, 2, "spine", "spine:2", 3, leaf2 + "_3") + "]\n";
 }
 
+// UFM's links, systems and partitions of the same subnet; node n2 has a second adapter that no cable tells of.
+inline void add_ufm_details(Samples& samples) {
+  const auto link = [](const std::string& a, int a_port, const std::string& a_node, const std::string& b, int b_port,
+                       const std::string& b_node) {
+    const auto end = [](const std::string& side, const std::string& guid, int port, const std::string& node) {
+      const bool of_switch = node.find(':') != std::string::npos;
+      return "\"" + side + "_guid\":\"" + guid + "\",\"" + side + "_port\":\"" + std::to_string(port) + "\",\"" + side +
+             "_port_dname\":\"" + (of_switch ? std::to_string(port) : "HCA-1/" + std::to_string(port)) + "\",\"" +
+             side + "_port_node_description\":\"" + node + "\"";
+    };
+    return "{" + end("source", a, a_port, a_node) + "," + end("destination", b, b_port, b_node) +
+           R"(,"width":"4x","severity":"Info","capabilities":[],"name":")" + a + "_" + std::to_string(a_port) + "\"}";
+  };
+  const std::string leaf1 = "0000000000000001", leaf2 = "0000000000000002", spine = "0000000000000003",
+                    ca = "00000000000000a";
+  samples["ufm-links.json"] = "[" + link(ca + "1", 1, "n1 mlx5_0", leaf1, 1, "leaf-1:1") + ",\n" +
+                              link(leaf1, 2, "leaf-1:2", ca + "2", 1, "n2 mlx5_0") + ",\n" +
+                              link(ca + "3", 1, "n3 mlx5_0", leaf2, 1, "leaf-2:1") + ",\n" +
+                              link(ca + "4", 1, "n4 mlx5_0", leaf2, 2, "leaf-2:2") + ",\n" +
+                              link(leaf1, 3, "leaf-1:3", spine, 1, "spine:1") + ",\n" +
+                              link(leaf2, 3, "leaf-2:3", spine, 2, "spine:2") + "]\n";
+  samples["systems.json"] =
+      R"([{"system_name":"leaf-1","system_guid":"0000000000000001","guid":"0000000000000001","type":"switch","ports":[]},)"
+      "\n"
+      R"({"system_name":"leaf-9","system_guid":"0000000000000009","guid":"0000000000000009","type":"switch","ports":[]},)"
+      R"({"system_name":"n1","guid":"00000000000000a1","type":"host","ports":["00000000000000a1_1"],"modules":[]},)"
+      R"({"system_name":"n2","guid":"00000000000000a2","type":"host","ports":["00000000000000a2_1","00000000000000a4_1"]},)"
+      R"({"system_name":"n8","guid":"00000000000000a8","type":"host","ports":[]},)"
+      R"({"system_name":"ufm","guid":"00000000000000b8","type":"gateway","ports":[]}])"
+      "\n";
+  samples["pkeys.json"] =
+      R"({"0x7fff":{"partition":"management","ip_over_ib":true,"guids":[]},"0x8012":{"partition":"tenant-a",)"
+      "\n"
+      R"("ip_over_ib":false,"guids":[{"guid":"00000000000000a1","membership":"full","index0":true},)"
+      R"({"guid":"00000000000000a3","membership":"full","index0":false},{"guid":"00000000000000a9","membership":"full"},)"
+      R"({"guid":"00000000000000a4","membership":"limited","index0":false}]},)"
+      R"("0x13":{"partition":"tenant-b","ip_over_ib":true,"guids":[{"guid":"00000000000000a2","membership":"full"}]}})"
+      "\n";
+}
+
 // What schedulers, switches and machines tell.
 inline void add_host_samples(Samples& samples) {
   samples["topology.conf"] =
@@ -217,6 +257,7 @@ inline Samples site_samples() {
   add_cable_samples(samples);
   add_opensm_sample(samples);
   add_ufm_sample(samples);
+  add_ufm_details(samples);
   add_host_samples(samples);
   add_nmx_sample(samples);
   samples["n3.nvlink"] = nvlink_status();
