@@ -1,14 +1,10 @@
 #include "services/slurm/placements.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdio>
 
 #include <fmt/core.h>
 
 #include "fabric/base/text/time_text.h"
-#include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/connection/target.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -138,48 +134,15 @@ void Placements::submit(std::span<Open> batch, int attempt, std::vector<Placed>&
   }
 }
 
-Placements::WouldBe Placements::would_be(const Json& body, bool with_nodes) {
-  ++calls_;
-  const Json answer = service_.post(Target("/v1/placements/query").query("ranks", with_nodes ? "true" : "false"), body);
-  WouldBe found{.placed = cli::text_of(answer, "outcome") == "placed", .nodes = {}, .reason = {}};
-  if (!found.placed) found.reason = cli::text_of(answer, "reason");
-  const Json& ms = cli::field(cli::field(answer, "predicted"), "communicationMs");
-  if (ms.is_number()) found.ms = ms.get<double>();
-  if (!with_nodes) return found;
-  for (const Json& rank : cli::list(cli::field(answer, "ranks"), "items")) {
-    std::string node = cli::text_of(rank, "node");
-    if (std::ranges::find(found.nodes, node) == found.nodes.end()) found.nodes.push_back(std::move(node));
-  }
-  return found;
-}
-
 Advice Placements::advice(const SlurmJob& job, const NodeChoice& choice) {
-  constexpr std::uint64_t kMaxNamedGpus = 2048;  // whose nodes are asked for by their ranks
-  constexpr double kSame = 0.99;
   auto body = job_body(owner_, job, nullptr, choice);
   if (!body) return {};
-  const WouldBe there = would_be(*body, job.gpus <= kMaxNamedGpus);
-  if (!there.placed) return {"Railweave would let it wait: " + there.reason};
-  Json here_body = *body;
-  here_body.erase("excludeNodes");
-  here_body["nodes"] = job.running;
-  const WouldBe here = would_be(here_body, false);
-  auto sorted_nodes = there.nodes;
-  std::ranges::sort(sorted_nodes);
-  auto own = job.running;
-  std::ranges::sort(own);
-  if (sorted_nodes == own) return {"Railweave would have chosen the same nodes", 0};
-  const std::string where = there.nodes.empty() ? "other nodes" : fabric::compress_hostlist(sorted_nodes);
-  if (here.ms <= 0 || there.ms <= 0) return {"Railweave would have chosen " + where};
-  if (there.ms >= here.ms * kSame) return {"Railweave would have chosen " + where + ", which is no faster", 0};
-  const auto number = [](double ms) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3g", ms);
-    return std::string(text.data());
-  };
-  return {"Railweave would have chosen " + where + ": " + number(there.ms) +
-              " ms of communication predicted for a step instead of " + number(here.ms),
-          static_cast<std::uint32_t>(std::lround(1000 * (1 - there.ms / here.ms)))};
+  ++calls_;
+  const Json answer =
+      service_.post(Target("/v1/placements/advice"), {{"job", std::move(*body)}, {"nodes", job.running}});
+  const Json& gain = cli::field(answer, "gainPermille");
+  return {cli::text_of(answer, "advice"),
+          gain.is_number_unsigned() ? std::optional(gain.get<std::uint32_t>()) : std::nullopt};
 }
 
 std::map<std::string, std::uint64_t> Placements::fabric_nodes() {

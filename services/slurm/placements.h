@@ -55,7 +55,7 @@ class Placements {
     NodeChoice choice = {};
     Advice advice = {};  // kept with the job
   };
-  // Of a job that runs and is not known to Railweave yet: where it would have been placed among the nodes of the choice.
+  // About a job that runs and is not known to Railweave yet: where it would have been placed among the nodes of the choice.
   Advice advice(const SlurmJob& job, const NodeChoice& choice);
   // blocks: that Slurm has; null: jobs are where they are.
   std::vector<Placed> place(std::span<const Ask> asks, const Blocks* blocks);
@@ -80,14 +80,6 @@ class Placements {
 
  private:
   struct Open;
-  // A what-if: the nodes in the order of their first ranks, none where they were not asked for, and the predicted time.
-  struct WouldBe {
-    bool placed = false;
-    std::vector<std::string> nodes;
-    std::string reason;
-    double ms = 0;  // of communication in a step; 0: not predicted
-  };
-  WouldBe would_be(const cli::Json& body, bool with_nodes);
   void submit(std::span<Open> batch, int attempt, std::vector<Placed>& placed);
   // False where the job is not in the state for it.
   bool say(const cli::Target& target, api::Method method = api::Method::post);

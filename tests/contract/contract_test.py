@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import access_cases  # noqa: E402
+import advice_cases  # noqa: E402
 import agent_cases  # noqa: E402
 import event_cases  # noqa: E402
 import fabric_cases  # noqa: E402
@@ -160,7 +161,7 @@ class Run:
             print(f"the service has ended with {service.process.returncode}:\n{service.log_text()[-6000:]}")
 
     def one_service(self):
-        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, queue_cases,
+        modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, advice_cases, queue_cases,
                    job_change_cases, launch_cases, event_cases, shape_cases, gang_cases,
                    guarantee_cases, agent_cases, reroute_cases, spread_cases, webhook_cases, null_cases, service_cases,
                    http_cases)

@@ -68,6 +68,7 @@ COMPUTED = {
     "patchNodes": {"body": {"nodes": []}}, "listSwitches": {}, "getSwitch": {"path": {"id": "leaf-1"}}, "listLinks": {},
     "getLink": {"path": {"id": "a/1--b/1"}}, "getLinkTraffic": {"path": {"id": LINK}}, "getLinkHistory": {"path": {"id": LINK}}, "getSwitchHistory": {"path": {"id": "leaf-1"}}, "planInLab": {"body": {}}, "listNvlinkDomains": {}, "getNvlinkDomain": {"path": {"id": "nv-1"}},
     "listRails": {}, "listRacks": {}, "listSubnets": {}, "queryPlacement": {"body": {"gpus": 1}},
+    "advisePlacement": {"body": {"job": {"gpus": 1}, "nodes": ["node-1"]}},
     "queryPlacements": {"body": {"items": [{"gpus": 1}]}}, "submitJobs": {"body": {"items": [{"key": "k", "gpus": 1, "tenant": "a"}]}}, "listJobs": {},
     "getJob": {"path": {"id": "job-000001"}}, "getJobPorts": {"path": {"id": "job-000001"}}, "getJobTraffic": {"path": {"id": "job-000001"}}, "listWaiting": {}, "listShares": {}, "getStranded": {}, "getDefragmentation": {},
     "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "putContract": {"path": {"tenant": "a"}, "body": {}},

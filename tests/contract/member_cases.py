@@ -63,7 +63,7 @@ def nothing_of_others_is_read(service, contract):
              "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getJobPorts": {"id": own}, "getJobTraffic": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
              "repairJob": {"id": own}, "changeJob": {"id": two.patient}, "getWebhook": {"name": "our-hook"},
              "putWebhook": {"name": "our-hook"}, "removeWebhook": {"name": "our-hook"}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
-    bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "repairJob": {"nodes": ["node-4"]},
+    bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "advisePlacement": {"job": two.wide, "nodes": ["node-1"]}, "repairJob": {"nodes": ["node-4"]},
               "changeJob": {"hold": True, "before": two.behind}, "submitJobs": {"items": [{"key": "ours", **two.wide}]},
               "queryPlacements": {"items": [two.wide]}, "putWebhook": {"url": "https://ours.invalid/"}}
     asked = [operation for operation in contract.operations.values()

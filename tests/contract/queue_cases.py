@@ -113,17 +113,18 @@ def policy(session):
 
 def priority_classes(session):
     """Which classes a tenant's jobs may have is the tenant's record; normal and lower where it says nothing."""
-    def refused(operation, **rest):
+    def refused(operation, pointer="/priority", **rest):
         problem = session.call(operation, 422, "jobs.priorityTooHigh", **rest).json
         assert "may have priority normal at most, not high" in problem["detail"], problem
         assert problem["hint"] == f"an administrator may raise the tenant's maxPriority: PUT /v1/tenants/{TENANT}", problem
-        assert problem["errors"][0]["pointer"] == "/priority", problem
+        assert problem["errors"][0]["pointer"] == pointer, problem
 
     assert session.call("getTenant", 200, path={"name": TENANT}).json["maxPriority"] == "normal"
     low = submit(session, priority="low")["id"]
     refused("submitJob", body=job(gpus=1, priority="high"))
     refused("submitJob", body=job(gpus=1, priority="high", queue=False))
     refused("queryPlacement", body={"tenant": TENANT, "gpus": 1, "priority": "high"})
+    refused("advisePlacement", pointer="/job/priority", body={"job": {"tenant": TENANT, "gpus": 1, "priority": "high"}, "nodes": ["node-1"]})
     waits = submit(session, name="waits", gpus=1)["id"]
     refused("changeJob", path={"id": waits}, body={"priority": "high"})
     item, = session.call("submitJobs", 200, body={"items": [{"key": "a", **job(gpus=1, priority="high")}]}).json["items"]

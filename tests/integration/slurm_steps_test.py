@@ -35,7 +35,7 @@ def observed(cluster):
     with cluster.marking_nothing():
         far = cluster.submit(*FAR)
         one, _ = began_at_once(cluster, far)
-    advice = mark(cluster, far, "Railweave would have chosen node-[")
+    advice = mark(cluster, far, "Railweave would have chosen node-")
     assert " ms of communication predicted for a step instead of " in advice and "order=" not in advice, advice
     told = external(cluster, f"{far}.0")
     assert told["step"] == "observe" and told["advice"] in advice, (told, advice)

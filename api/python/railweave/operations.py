@@ -18,6 +18,7 @@ OPERATIONS = (
     Operation('accept_move', 'POST', '/v1/jobs/{id}/move/accept', (), (), '', 'Accept the other place that a running job is offered'),
     Operation('accept_subnet_changes', 'POST', '/v1/subnets/{id}/changes', (), (), 'application/json', 'Accept what is exchanged or moved'),
     Operation('acknowledge_alarm', 'POST', '/v1/alarms/{id}/acknowledge', (), (), 'application/json', 'Say that an alarm is looked after'),
+    Operation('advise_placement', 'POST', '/v1/placements/advice', (), (), 'application/json', 'Is a job that runs well placed?'),
     Operation('audit_routes', 'GET', '/v1/routes/audit', ('minSeq',), ('If-None-Match',), '', 'What the tables do'),
     Operation('cancel_job', 'DELETE', '/v1/jobs/{id}', ('reason', 'freed'), ('If-Match',), '', 'Cancel a job'),
     Operation('change_job', 'PATCH', '/v1/jobs/{id}', (), ('If-Match',), 'application/json', 'Change, hold, release or reorder a job'),

@@ -208,6 +208,14 @@ func (c *Client) QueryRanks(ctx context.Context, body *JobRequest) (*PlacementAn
 	return answer, c.call(ctx, http.MethodPost, "/v1/placements/query", url.Values{"ranks": {"true"}}, &asked, answer)
 }
 
+// Advise asks whether a job that runs on those nodes is well placed.
+func (c *Client) Advise(ctx context.Context, body *JobRequest, nodes []string) (*PlacementAdvice, error) {
+	asked := AdviceRequest{Job: *body, Nodes: nodes}
+	asked.Job.Queue, asked.Job.Launcher, asked.Job.Adopt = false, nil, nil
+	answer := &PlacementAdvice{}
+	return answer, c.call(ctx, http.MethodPost, "/v1/placements/advice", nil, &asked, answer)
+}
+
 func (c *Client) Ranks(ctx context.Context, id string) ([]Rank, error) {
 	return list[Rank](ctx, c, jobPath(id, "/ranks"), url.Values{}, 100000)
 }

@@ -158,7 +158,7 @@ func TestTypesAreThoseOfTheContract(t *testing.T) {
 	d := read(t)
 	for name, of := range map[string]any{"JobSubmission": JobRequest{}, "Job": Job{}, "Rank": Rank{}, "JobChange": JobChange{}, "RepairRequest": RepairRequest{},
 		"Inventory": Inventory{}, "Problem": Problem{}, "Event": Event{}, "DrainRequest": DrainRequest{}, "NodeLine": NodeLine{}, "Drain": Drain{},
-		"PlacementAnswer": PlacementAnswer{}, "BatchSubmission": KeyedRequest{}} {
+		"PlacementAnswer": PlacementAnswer{}, "PlacementAdvice": PlacementAdvice{}, "BatchSubmission": KeyedRequest{}} {
 		schema := d.Components.Schemas[name]
 		if schema == nil {
 			t.Errorf("the contract has no schema %s", name)
@@ -187,6 +187,7 @@ func TestRequestsAreThoseOfTheContract(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"jobs":     func() error { _, err := client.Jobs(ctx, "placed"); return err },
 		"job":      func() error { _, err := client.Job(ctx, "job-000001"); return err },
+		"advise":   func() error { _, err := client.Advise(ctx, body, []string{"node-1"}); return err },
 		"submit":   func() error { _, err := client.Submit(ctx, "key", body); return err },
 		"query":    func() error { _, err := client.QueryRanks(ctx, body); return err },
 		"ranks":    func() error { _, err := client.Ranks(ctx, "job-000001"); return err },

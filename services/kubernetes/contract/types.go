@@ -80,6 +80,18 @@ type JobRequest struct {
 	Queue            bool          `json:"queue,omitempty"`
 }
 
+// AdviceRequest is the body of POST /v1/placements/advice.
+type AdviceRequest struct {
+	Job   JobRequest `json:"job"`
+	Nodes []string   `json:"nodes"`
+}
+
+// PlacementAdvice is what of its answer is used here.
+type PlacementAdvice struct {
+	Advice       string `json:"advice"`
+	GainPermille *int   `json:"gainPermille"`
+}
+
 // KeyedRequest is a job of a batch, with what alone is the header Idempotency-Key.
 type KeyedRequest struct {
 	Key string `json:"key"`
@@ -189,14 +201,8 @@ type PlacedRanks struct {
 	Items []Rank `json:"items"`
 }
 
-// Predicted is the cost that places are compared by.
-type Predicted struct {
-	CommunicationMs *float64 `json:"communicationMs"`
-}
-
 type PlacementAnswer struct {
 	Ranks       PlacedRanks  `json:"ranks"`
-	Predicted   *Predicted   `json:"predicted"`
 	Outcome     string       `json:"outcome"`
 	Reason      string       `json:"reason"`
 	Explanation *Explanation `json:"explanation"`

@@ -425,22 +425,12 @@ func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *
 	if err != nil {
 		return nil // what the pods say makes no sense: there is no advice
 	}
-	body = placement.Without(body, nodes)
-	there, err := r.Book.Client.QueryRanks(ctx, body)
+	at := slices.Compact(slices.Sorted(slices.Values(nodes)))
+	advice, err := r.Book.Client.Advise(ctx, body, at)
 	if err == nil {
-		here := *body
-		here.ExcludeNodes, here.Nodes = nil, adopted.Nodes
-		if len(here.Nodes) == 0 {
-			here.Nodes = slices.Compact(slices.Clone(nodes))
-		}
-		var as *contract.PlacementAnswer
-		if as, err = r.Book.Client.QueryRanks(ctx, &here); err == nil {
-			adopted.External.Advice, adopted.External.GainPermille = placement.Advice(there, as, nodes)
-			r.event(first, corev1.EventTypeNormal, "Observed", adopted.External.Advice)
-			if told := r.order(ctx, key, v, first, as); told != nil {
-				return told
-			}
-		}
+		adopted.External.Advice, adopted.External.GainPermille = advice.Advice, advice.GainPermille
+		r.event(first, corev1.EventTypeNormal, "Observed", advice.Advice)
+		return r.orderAt(ctx, key, v, first, body, at)
 	}
 	if contract.Away(err) {
 		return err

@@ -11,6 +11,7 @@ namespace {
 struct PlaceOptions {
   JobOptions job;
   bool ranks = false;
+  std::vector<std::string> runs_on;
   RankOptions shown;
 };
 
@@ -48,9 +49,29 @@ void print_full_links(Output& output, const Json& answer) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
+std::string ms_or_unknown(const Json& answer, const char* name) {
+  return field(answer, name).is_number() ? text_of(answer, name) + " ms a step" : "not predicted";
+}
+
+// Of a job that runs already: where it would have been placed.
+void advise(Session& session, const Json& job, const std::vector<std::string>& nodes) {
+  Output& output = session.output;
+  const Json answer = session.service().post(Target("/v1/placements/advice"), {{"job", job}, {"nodes", nodes}});
+  if (output.is_document()) return output.document(answer);
+  Sheet sheet;
+  sheet.add("Advice", text_of(answer, "advice"));
+  sheet.add("Communication where it runs", ms_or_unknown(answer, "runsAtMs"));
+  sheet.add("Communication there", ms_or_unknown(answer, "communicationMs"));
+  if (const Json& gain = field(answer, "gainPermille"); gain.is_number()) {
+    sheet.add("Gain", std::to_string(count_of(answer, "gainPermille")) + " of 1000");
+  }
+  output.text(sheet.text(output.terminal()));
+}
+
 void place(Session& session, const PlaceOptions& options) {
   Output& output = session.output;
   const Json body = job_request(options.job);
+  if (!options.runs_on.empty()) return advise(session, body, options.runs_on);
   Target target("/v1/placements/query");
   if (options.ranks) target.query("ranks", "true");
   const Json answer = session.service().post(target, body);
@@ -86,10 +107,17 @@ void add_place_command(CLI::App& root, Session& session) {
       add_command(root, "place", "Ask where a job would go, or why it does not fit; changes nothing",
                   {"railweave place --tp 8 --pp 4 --dp 3", "railweave place --tp 8 --dp 16 --ranks -o wide",
                    "railweave place --tp 8 --pp 4 --dp 2 --require pipeline=rack --exclude dgx-044",
+                   "railweave place --tp 8 --dp 2 --runs-on dgx-001 --runs-on dgx-017",
                    "railweave place --tp 8 --pp 4 --dp 16 --model model.json", "railweave place -f job.json -o json"});
   command.group("Jobs");
   add_job_options(command, options->job);
   command.add_flag("--ranks", options->ranks, "Print where each rank would run");
+  command
+      .add_option("--runs-on", options->runs_on,
+                  "It runs on this node already: where it would have been placed, and what that would gain; repeatable")
+      ->type_name("NODE")
+      ->allow_extra_args(false)
+      ->excludes(command.get_option("--ranks"));
   add_rank_options(command, options->shown);
   on_run(command, session, [&session, options] { place(session, *options); });
 }

@@ -29,6 +29,7 @@ void add_job_batch_routes(RouteTable& routes);
 void add_job_ports_routes(RouteTable& routes);
 void add_job_traffic_routes(RouteTable& routes);
 void add_placement_query_routes(RouteTable& routes);
+void add_placement_advice_routes(RouteTable& routes);
 void add_lab_routes(RouteTable& routes);  // planning on fabrics of a request's own
 void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& answers);  // what launchers say
 void add_queue_routes(RouteTable& routes);                                               // with reservations

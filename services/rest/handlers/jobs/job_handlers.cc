@@ -320,6 +320,7 @@ void add_job_routes(RouteTable& routes) {
   add_job_ports_routes(routes);
   add_job_traffic_routes(routes);
   add_placement_query_routes(routes);
+  add_placement_advice_routes(routes);
   add_lab_routes(routes);
 }
 
