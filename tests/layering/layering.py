@@ -111,6 +111,7 @@ MAY_INCLUDE = {
     "api/http": ["fabric/base", "api/http/message", "api/http/dispatch", "api/http/connection"],
     "api/client": ["fabric/base", "fabric/base/text", "api/http/message"],
     "api/operations": ["fabric/base"],
+    "api/contract": [],
     # services/control, from the bottom up.
     "services/json": ["fabric/base", "fabric/base/text"],
     "services/control/state": ["fabric/base", "fabric/topology", "fabric/capacity", "fabric/qos", "scheduler/job", "scheduler/placement/fit",
@@ -229,7 +230,7 @@ MAY_INCLUDE = {
     # Checks certificates and must not trust our code: it has none of it.
     "services/verify": [],
     # The CLI knows the REST contract only; `railweave lab` works offline on the libraries.
-    "services/railweave/terminal": ["fabric/base", "fabric/base/worker", "fabric/base/text"],
+    "services/railweave/terminal": ["api/contract", "fabric/base", "fabric/base/worker", "fabric/base/text"],
     "services/railweave/connection": ["fabric/base", "fabric/base/text", "api/client", "api/http/message", "services/railweave/terminal"],
     "services/railweave/command_line": ["fabric/base", "services/railweave/terminal", "services/railweave/connection"],
     "services/railweave/views": ["fabric/base", "services/railweave/terminal", "services/railweave/connection", "services/railweave/command_line"],

@@ -121,12 +121,12 @@ void read_accounting_json(const SiteFile& file, JobList<PastJob>& jobs) {
   const Json document = value_or_fail(parse_json(file.text, file.name));
   for (const Json& one : list(document, "jobs")) {
     const Json& time = field(one, "time");
-    PastJob job{.id = text_of(one, "job_id"), .user = text_of(one, "user"), .hosts = {}};
-    job.submitted_s = static_cast<std::int64_t>(count_of(time, "submission"));
-    job.started_s = static_cast<std::int64_t>(count_of(time, "start"));
-    job.ended_s = static_cast<std::int64_t>(count_of(time, "end"));
+    PastJob job{.id = text_of(one, foreign("job_id")), .user = text_of(one, foreign("user")), .hosts = {}};
+    job.submitted_s = static_cast<std::int64_t>(count_of(time, foreign("submission")));
+    job.started_s = static_cast<std::int64_t>(count_of(time, foreign("start")));
+    job.ended_s = static_cast<std::int64_t>(count_of(time, foreign("end")));
     if (job.started_s == 0 || job.ended_s <= job.started_s || job.started_s < job.submitted_s) continue;
-    job.gpus = gpus_of_list(list(field(one, "tres"), "allocated"));
+    job.gpus = gpus_of_list(list(field(one, foreign("tres")), foreign("allocated")));
     const Json& nodes = field(one, "nodes");
     if (nodes.is_string()) {
       if (auto hosts = fabric::expand_hostlist(nodes.get<std::string>(), kMaxHostsOfJob)) job.hosts = std::move(*hosts);

@@ -98,8 +98,8 @@ void read_machines(const std::vector<SiteFile>& files, SiteView& site) {
     if (file.recognised.kind != SourceKind::kubernetes_nodes) continue;
     const Json document = value_or_fail(parse_json(file.text, file.name));
     for (const Json& node : list(document, "items")) {
-      const Json& metadata = field(node, "metadata");
-      const std::string type = text_of(field(metadata, "labels"), "node.kubernetes.io/instance-type");
+      const Json& metadata = field(node, foreign("metadata"));
+      const std::string type = text_of(field(metadata, "labels"), foreign("node.kubernetes.io/instance-type"));
       if (type.starts_with("Standard_ND")) {
         const std::string name = text_of(metadata, "name");
         site.virtual_machines.emplace(name.substr(0, name.find('.')), type);

@@ -29,20 +29,21 @@ std::optional<std::int64_t> pod_time(const Json& value) {
 // When the last of its containers ended.
 std::optional<std::int64_t> end_of_pod(const Json& status) {
   std::optional<std::int64_t> end;
-  for (const Json& container : list(status, "containerStatuses")) {
-    end = std::max(end, pod_time(field(field(field(container, "state"), "terminated"), "finishedAt")));
+  for (const Json& container : list(status, foreign("containerStatuses"))) {
+    end =
+        std::max(end, pod_time(field(field(field(container, "state"), foreign("terminated")), foreign("finishedAt"))));
   }
   return end;
 }
 
 void add_pod(const Json& pod, std::uint32_t gpus, EndedGroup& group) {
   const Json& status = field(pod, "status");
-  const Json& metadata = field(pod, "metadata");
+  const Json& metadata = field(pod, foreign("metadata"));
   const std::string phase = string_of(field(status, "phase"));
   group.all_ended = group.all_ended && (phase == "Succeeded" || phase == "Failed");
-  const std::string node = string_of(field(field(pod, "spec"), "nodeName"));
-  const auto submitted = pod_time(field(metadata, "creationTimestamp")), started = pod_time(field(status, "startTime")),
-             ended = end_of_pod(status);
+  const std::string node = string_of(field(field(pod, "spec"), foreign("nodeName")));
+  const auto submitted = pod_time(field(metadata, foreign("creationTimestamp"))),
+             started = pod_time(field(status, foreign("startTime"))), ended = end_of_pod(status);
   if (node.empty() || !submitted || !started || !ended) {
     if (group.unreadable.empty()) group.unreadable = string_of(field(metadata, "name"));
     return;
@@ -64,8 +65,8 @@ void read_ended_pods(const SiteFile& file, JobList<PastJob>& past) {
   for (const Json& pod : list(document, "items")) {
     const std::uint32_t gpus = gpus_of_pod(pod);
     if (gpus == 0) continue;
-    const Json& metadata = field(pod, "metadata");
-    const std::string space = string_of(field(metadata, "namespace")), owner = owner_of_pod(metadata);
+    const Json& metadata = field(pod, foreign("metadata"));
+    const std::string space = string_of(field(metadata, foreign("namespace"))), owner = owner_of_pod(metadata);
     EndedGroup& group = groups[{space, owner}];
     group.job.id = fmt::format("{}/{}", space, owner);
     group.job.user = space;

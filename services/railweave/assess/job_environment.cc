@@ -121,18 +121,18 @@ std::string text_at(const std::map<std::string, std::string>& variables, const c
 // The containers that have GPUs; variables of all of them, of equal names the first.
 void read_containers(const Json& pod, JobEnvironment& environment) {
   std::map<std::string, std::string> all;
-  for (const Json& container : list(field(pod, "spec"), "containers")) {
+  for (const Json& container : list(field(pod, "spec"), foreign("containers"))) {
     for (const Json& variable : list(container, "env")) {
       const std::string name = string_of(field(variable, "name"));
       if (!name.starts_with(kPrefix)) continue;
       // "$(NAME)" and valueFrom are filled in on the node.
       if (field(variable, "value").is_string()) {
         all.emplace(name, string_of(field(variable, "value")));
-      } else if (!field(variable, "valueFrom").is_null()) {
+      } else if (!field(variable, foreign("valueFrom")).is_null()) {
         all.emplace(name, "$");
       }
     }
-    if (!list(container, "envFrom").empty()) environment.unknown.emplace_back("*");
+    if (!list(container, foreign("envFrom")).empty()) environment.unknown.emplace_back("*");
   }
   keep_nccl(all, environment);
 }
@@ -173,8 +173,8 @@ void read_pod_environments(const SiteFile& file, JobList<JobEnvironment>& enviro
   for (const Json& pod : list(document, "items")) {
     const std::uint32_t gpus = gpus_of_pod(pod);
     if (gpus == 0 || field(field(pod, "status"), "phase") != "Running") continue;
-    const Json& metadata = field(pod, "metadata");
-    const std::string space = string_of(field(metadata, "namespace"));
+    const Json& metadata = field(pod, foreign("metadata"));
+    const std::string space = string_of(field(metadata, foreign("namespace")));
     JobEnvironment environment;
     environment.job = space + "/" + owner_of_pod(metadata);
     environment.gpus_per_host = gpus;
@@ -190,7 +190,7 @@ void read_pod_environments(const SiteFile& file, JobList<JobEnvironment>& enviro
     }
     if (added) environments.jobs.push_back(std::move(environment));
     auto& hosts = environments.jobs[at->second].hosts;
-    const std::string node = string_of(field(field(pod, "spec"), "nodeName"));
+    const std::string node = string_of(field(field(pod, "spec"), foreign("nodeName")));
     if (node.empty()) continue;
     if (std::ranges::find(hosts, node) == hosts.end()) hosts.push_back(node);
     hosts_of_job[environments.jobs[at->second].job].insert(node);

@@ -22,11 +22,11 @@ Json document_of_file(const SiteFile& file) { return value_or_fail(parse_json(fi
 
 // Of an allocation; without accounting of GPUs Slurm tells them as GRES alone.
 std::uint32_t gpus_of_slurm_job(const Json& job, std::size_t hosts) {
-  if (const std::uint32_t gpus = gpus_of_tres(string_of(field(job, "tres_alloc_str"))); gpus > 0) return gpus;
+  if (const std::uint32_t gpus = gpus_of_tres(string_of(field(job, foreign("tres_alloc_str")))); gpus > 0) return gpus;
   std::uint32_t gpus = 0;
-  for (const Json& node : list(job, "gres_detail")) gpus += fabric::gpus_of_gres(string_of(node)).count;
+  for (const Json& node : list(job, foreign("gres_detail"))) gpus += fabric::gpus_of_gres(string_of(node)).count;
   if (gpus > 0) return gpus;
-  std::string per_node = string_of(field(job, "tres_per_node"));
+  std::string per_node = string_of(field(job, foreign("tres_per_node")));
   if (per_node.starts_with("gres:") || per_node.starts_with("gres/")) per_node.erase(0, 5);
   return fabric::gpus_of_gres(per_node).count * static_cast<std::uint32_t>(hosts);
 }
@@ -71,11 +71,11 @@ void read_slurm_jobs(const SiteFile& file, JobList<RunningJob>& list_of_jobs) {
   std::size_t row = 0;
   for (const Json& job : list(document, "jobs")) {
     ++row;
-    if (!is_running(field(job, "job_state")) || list_of_jobs.jobs.size() >= kMaxRunning) continue;
+    if (!is_running(field(job, foreign("job_state"))) || list_of_jobs.jobs.size() >= kMaxRunning) continue;
     RunningJob running;
-    running.id = text_of(job, "job_id");
+    running.id = text_of(job, foreign("job_id"));
     running.name = string_of(field(job, "name"));
-    running.user = string_of(field(job, "user_name"));
+    running.user = string_of(field(job, foreign("user_name")));
     auto hosts = fabric::expand_hostlist(string_of(field(job, "nodes")));
     if (!hosts || hosts->empty()) {
       list_of_jobs.leave_out(
@@ -97,13 +97,13 @@ void read_pods(const SiteFile& file, JobList<RunningJob>& list_of_jobs) {
     ++row;
     const std::uint32_t gpus = gpus_of_pod(pod);
     if (gpus == 0 || field(field(pod, "status"), "phase") != "Running") continue;
-    const std::string node = string_of(field(field(pod, "spec"), "nodeName"));
-    const Json& metadata = field(pod, "metadata");
+    const std::string node = string_of(field(field(pod, "spec"), foreign("nodeName")));
+    const Json& metadata = field(pod, foreign("metadata"));
     if (node.empty()) {
       list_of_jobs.leave_out(fmt::format("{}, item {}: a running pod without a node", file.name, row));
       continue;
     }
-    const std::string space = string_of(field(metadata, "namespace"));
+    const std::string space = string_of(field(metadata, foreign("namespace")));
     PodGroup& group = groups[{space, owner_of_pod(metadata)}];
     group.name = owner_of_pod(metadata);
     group.space = space;

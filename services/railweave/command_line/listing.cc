@@ -41,13 +41,13 @@ bool has_label(const Json& labels, const std::string& wanted) {
   const auto at = wanted.find('=');
   if (at == std::string::npos) {
     const bool absent = wanted.starts_with('!');
-    return field(labels, wanted.substr(absent ? 1 : 0)).is_null() == absent;
+    return field(labels, foreign(std::string_view(wanted).substr(absent ? 1 : 0))).is_null() == absent;
   }
   const bool differs = at > 0 && wanted[at - 1] == '!';
   const std::string key = wanted.substr(0, differs ? at - 1 : at);
   const std::string value = wanted.substr(
       wanted.find_first_not_of('=', at) == std::string::npos ? wanted.size() : wanted.find_first_not_of('=', at));
-  const Json& label = field(labels, key);
+  const Json& label = field(labels, foreign(key));
   return (!label.is_null() && text_of(label) == value) != differs;
 }
 
@@ -218,34 +218,32 @@ void print(Output& output, const ListView& view, const ListAnswer& answer, const
 
 }  // namespace
 
-ListColumn text_column(std::string title, std::string name, bool wide) {
-  return {std::move(title), [name = std::move(name)](const Json& item) { return Cell(text_of(item, name)); },
-          Align::left, wide};
+ListColumn text_column(std::string title, FieldName name, bool wide) {
+  return {std::move(title), [name](const Json& item) { return Cell(text_of(item, name)); }, Align::left, wide};
 }
 
-ListColumn number_column(std::string title, std::string name, bool wide) {
-  ListColumn column = text_column(std::move(title), std::move(name), wide);
+ListColumn number_column(std::string title, FieldName name, bool wide) {
+  ListColumn column = text_column(std::move(title), name, wide);
   column.align = Align::right;
   return column;
 }
 
-ListColumn time_column(std::string title, std::string name, bool wide) {
-  return {std::move(title), [name = std::move(name)](const Json& item) { return Cell(time_of(item, name)); },
-          Align::left, wide};
+ListColumn time_column(std::string title, FieldName name, bool wide) {
+  return {std::move(title), [name](const Json& item) { return Cell(time_of(item, name)); }, Align::left, wide};
 }
 
-ListColumn spare_time_column(std::string title, std::string name) {
-  ListColumn column = time_column(std::move(title), std::move(name));
+ListColumn spare_time_column(std::string title, FieldName name) {
+  ListColumn column = time_column(std::move(title), name);
   column.spare = true;
   return column;
 }
 
-ListColumn age_column(std::string name) {
-  return {"AGE", [name = std::move(name)](const Json& item) { return Cell(age_of(item, name)); }};
+ListColumn age_column(FieldName name) {
+  return {"AGE", [name](const Json& item) { return Cell(age_of(item, name)); }};
 }
 
-ListColumn sentence_column(std::string title, std::string name) {
-  ListColumn column = text_column(std::move(title), std::move(name));
+ListColumn sentence_column(std::string title, FieldName name) {
+  ListColumn column = text_column(std::move(title), name);
   column.beneath = true;
   return column;
 }

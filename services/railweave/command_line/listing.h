@@ -23,12 +23,12 @@ struct ListColumn {
 };
 
 // Columns that show a field unchanged.
-ListColumn text_column(std::string title, std::string name, bool wide = false);
-ListColumn number_column(std::string title, std::string name, bool wide = false);
-ListColumn time_column(std::string title, std::string name, bool wide = false);  // without fractions of a second
-ListColumn spare_time_column(std::string title, std::string name);               // one with its age beside it
-ListColumn age_column(std::string name);
-ListColumn sentence_column(std::string title, std::string name);
+ListColumn text_column(std::string title, FieldName name, bool wide = false);
+ListColumn number_column(std::string title, FieldName name, bool wide = false);
+ListColumn time_column(std::string title, FieldName name, bool wide = false);  // without fractions of a second
+ListColumn spare_time_column(std::string title, FieldName name);               // one with its age beside it
+ListColumn age_column(FieldName name);
+ListColumn sentence_column(std::string title, FieldName name);
 
 // What is listed apart, beneath the others: a table of its own under a line that says why.
 struct ListedApart {

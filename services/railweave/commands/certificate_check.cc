@@ -119,7 +119,9 @@ Json jobs_with_ranks(Service& service, const Json& contracts) {
     const std::string path = "/v1/jobs/" + text_of(line, "id");
     const Json job = service.get(Target(path));
     Json item = Json::object();
-    for (const char* name : {"job", "tenant", "state", "spec", "guarantee"}) item[name] = field(job, name);
+    for (const FieldName name : std::initializer_list<FieldName>{"job", "tenant", "state", "spec", "guarantee"}) {
+      item[std::string(name.text())] = field(job, name);
+    }
     item["ranks"] = list(whole_list(service, Target(path + "/ranks")), "items");
     items.push_back(std::move(item));
   }

@@ -9,7 +9,7 @@
 namespace railweave::cli {
 namespace {
 
-Cell number_cell(const Json& contract, std::string_view name) {
+Cell number_cell(const Json& contract, FieldName name) {
   return field(contract, name).is_number() ? Cell(text_of(contract, name)) : Cell("-");
 }
 

@@ -34,7 +34,7 @@ Cell drain_state_cell(const std::string& state) {
   return {state, state == "drained" ? Tone::good : (state == "-" ? Tone::faint : Tone::warning)};
 }
 
-std::string some(const Json& items, const char* name, std::uint64_t count) {
+std::string some(const Json& items, FieldName name, std::uint64_t count) {
   std::string text;
   std::size_t shown = 0;
   for (const auto& item : items) {

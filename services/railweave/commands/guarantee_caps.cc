@@ -31,7 +31,7 @@ void print_caps_of_node(Output& output, const Json& answer, const std::string& n
       if (field(port, "queuePair").is_object()) {
         text += "# a queue pair: " + text_of(field(port, "queuePair"), "rateLimitKbps") + " kb/s\n";
       }
-      const auto add = [&](const char* remark, const char* commands) {
+      const auto add = [&](const char* remark, FieldName commands) {
         if (list(port, commands).empty()) return;
         text += remark;
         for (const Json& line : list(port, commands)) text += text_of(line) + "\n";

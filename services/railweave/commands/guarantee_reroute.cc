@@ -36,7 +36,7 @@ void reroute(Session& session, const RerouteOptions& options) {
   }
   if (output.is_document()) return output.document(answer);
   Sheet sheet;
-  const auto jobs = [&](const char* name) {
+  const auto jobs = [&](FieldName name) {
     return list(answer, name).empty() ? std::string("none") : joined(list(answer, name), 8);
   };
   sheet.add(options.apply ? "Hold again" : "Would hold again", jobs("holdAgain"));

@@ -17,7 +17,7 @@ Cell agent_cell(const Json& status) {
   return {"differs: " + joined(list(status, "differs"), 4), Tone::bad};
 }
 
-std::string mbps_text(const Json& item, const char* name) {
+std::string mbps_text(const Json& item, FieldName name) {
   return field(item, name).is_number() ? text_of(item, name) : std::string("-");
 }
 

@@ -49,7 +49,7 @@ void print_full_links(Output& output, const Json& answer) {
   if (table.rows() > 0) output.text("\n" + table.text(output.terminal()));
 }
 
-std::string ms_or_unknown(const Json& answer, const char* name) {
+std::string ms_or_unknown(const Json& answer, FieldName name) {
   return field(answer, name).is_number() ? text_of(answer, name) + " ms a step" : "not predicted";
 }
 

@@ -32,7 +32,7 @@ ListView waiting_view() {
       "no jobs wait"};
 }
 
-Cell gpus_or(const Json& item, const char* name, const char* none) {
+Cell gpus_or(const Json& item, FieldName name, const char* none) {
   return field(item, name).is_number() ? Cell(text_of(item, name)) : Cell(none, Tone::faint);
 }
 
@@ -100,7 +100,7 @@ Table moves_table(const Json& answer) {
                {"UNTIL"}});
   for (const auto& move : list(answer, "moves")) {
     const Json& ranks = list(move, "ranks");
-    const auto node = [&](const char* end) {
+    const auto node = [&](FieldName end) {
       const bool known = !ranks.empty() && field(ranks.front(), end).is_object();
       return known ? text_of(field(ranks.front(), end), "node") + (ranks.size() > 1 ? " ..." : "") : std::string("-");
     };
@@ -147,7 +147,7 @@ void defrag(Session& session, const DefragOptions& options) {
     bool first = true;
     for (const auto& move : list(step, "moves")) {
       const Json& ranks = list(move, "ranks");
-      const auto node = [&](const char* end) {
+      const auto node = [&](FieldName end) {
         return ranks.empty() ? std::string("-")
                              : text_of(field(ranks.front(), end), "node") + (ranks.size() > 1 ? " ..." : "");
       };

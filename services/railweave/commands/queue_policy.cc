@@ -16,16 +16,20 @@ const char* const kPolicyPath = "/v1/queue/policy";
 void print_policy(Output& output, const Json& policy) {
   if (output.is_document()) return output.document(policy);
   Sheet sheet;
+  struct Line {
+    const char* title;
+    FieldName name;
+  };
   for (const auto& [title, name] :
-       {std::pair("Backfill", "backfill"), std::pair("Fair share", "fairShare"), std::pair("Half-life", "halfLife"),
-        std::pair("Default duration", "defaultDuration"), std::pair("Overrun", "overrun"),
-        std::pair("Starves after", "starvationBound"), std::pair("Minimum runtime", "minRuntime"),
-        std::pair("Reclaims from any priority", "reclaimAnyPriority"), std::pair("Reserved jobs", "reservedJobs"),
-        std::pair("Preemption plans", "preemptionPlans"), std::pair("Waits for a better place", "placeWait"),
-        std::pair("of its duration", "placeWaitShare"), std::pair("for a gain above", "placeWaitGain"),
-        std::pair("Moves", "moves"), std::pair("after a wait of", "moveAfter"),
-        std::pair("losing an hour (GPU s)", "moveBudget"), std::pair("at once", "movesAtOnce"),
-        std::pair("answered within", "moveAnswer"), std::pair("without an answer", "moveUnanswered")}) {
+       {Line{"Backfill", "backfill"}, Line{"Fair share", "fairShare"}, Line{"Half-life", "halfLife"},
+        Line{"Default duration", "defaultDuration"}, Line{"Overrun", "overrun"},
+        Line{"Starves after", "starvationBound"}, Line{"Minimum runtime", "minRuntime"},
+        Line{"Reclaims from any priority", "reclaimAnyPriority"}, Line{"Reserved jobs", "reservedJobs"},
+        Line{"Preemption plans", "preemptionPlans"}, Line{"Waits for a better place", "placeWait"},
+        Line{"of its duration", "placeWaitShare"}, Line{"for a gain above", "placeWaitGain"}, Line{"Moves", "moves"},
+        Line{"after a wait of", "moveAfter"}, Line{"losing an hour (GPU s)", "moveBudget"},
+        Line{"at once", "movesAtOnce"}, Line{"answered within", "moveAnswer"},
+        Line{"without an answer", "moveUnanswered"}}) {
     sheet.add(title, text_of(policy, name));
   }
   Table table({{"CLASS"}, {"VALUE", Align::right}, {"MAY EVICT"}, {"MAY BE EVICTED"}});

@@ -18,7 +18,7 @@ std::string link_text(const Json& link) {
   return text_of(link, "from") + port.substr(std::min(port.find('/'), port.size())) + " -> " + text_of(link, "to");
 }
 
-Cell count_cell(const Json& value, std::string_view name, Tone tone) {
+Cell count_cell(const Json& value, FieldName name, Tone tone) {
   return {text_of(value, name), count_of(value, name) == 0 ? Tone::good : tone};
 }
 

@@ -7,7 +7,7 @@
 namespace railweave::cli {
 namespace {
 
-std::string live_text(const Json& subnet, const char* name) {
+std::string live_text(const Json& subnet, FieldName name) {
   const Json& live = field(subnet, "live");
   return live.is_object() ? text_of(live, name) : std::string("-");
 }
@@ -39,11 +39,11 @@ struct SpreadOptions {
   std::string id, spread, reason;
 };
 
-void show_setting(Session& session, const Json& answer, const char* label, const char* field) {
+void show_setting(Session& session, const Json& answer, const char* label, FieldName name) {
   if (session.output.is_document()) return session.output.document(answer);
   Sheet sheet;
   sheet.add("Subnet", text_of(answer, "subnet"));
-  sheet.add(label, text_of(answer, field));
+  sheet.add(label, text_of(answer, name));
   if (text_of(answer, "reason") != "-") sheet.add("Reason", text_of(answer, "reason"));
   session.output.text(sheet.text(session.output.terminal()));
 }

@@ -83,7 +83,7 @@ void print_config(Session& session, const ConfigOptions& options) {
 
 void check_config(Session& session, const CheckOptions& options) {
   const Json there = value_or_fail(read_document(options.file, kConfigLimitBytes));
-  if (!field(there, "PORT").is_object() && !field(there, "PORT_QOS_MAP").is_object()) {
+  if (!field(there, foreign("PORT")).is_object() && !field(there, foreign("PORT_QOS_MAP")).is_object()) {
     fail_usage(options.file + " is no CONFIG_DB: neither PORT nor PORT_QOS_MAP is in it",
                "on the switch: sonic-cfggen -d --print-data");
   }
@@ -96,11 +96,12 @@ void check_config(Session& session, const CheckOptions& options) {
   } else {
     notes.emplace_back("routes are not compared without --names");
   }
-  if (!field(there, "PORT").is_object())
+  if (!field(there, foreign("PORT")).is_object())
     notes.emplace_back("ports are not compared: the table PORT is not in the file");
   for (const std::string& note : notes) session.output.note("railweave: note: " + note);
   const auto found = sonic_differences(wanted, there, sonic_ports(queues, names, options.sonic));
-  const std::size_t ports = field(wanted, "PORT_QOS_MAP").size(), routes = field(wanted, "STATIC_ROUTE").size();
+  const std::size_t ports = field(wanted, foreign("PORT_QOS_MAP")).size(),
+                    routes = field(wanted, foreign("STATIC_ROUTE")).size();
   if (!found.empty()) session.exit_code = ExitCode::findings;
   if (session.output.is_document()) {
     Json differences = Json::array();

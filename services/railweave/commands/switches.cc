@@ -52,7 +52,7 @@ void print_switch(Output& output, const Json& sw) {
 }
 
 // A port number, or "dropped" for null; "-" where the applied table is unknown.
-Cell port_cell(const Json& entry, const char* name, bool known) {
+Cell port_cell(const Json& entry, FieldName name, bool known) {
   if (field(entry, name).is_number()) return text_of(entry, name);
   return known ? Cell("dropped", Tone::warning) : Cell("-", Tone::faint);
 }

@@ -8,7 +8,7 @@
 namespace railweave::cli {
 namespace {
 
-Cell gpus_cell(const Json& tenant, const char* name) {
+Cell gpus_cell(const Json& tenant, FieldName name) {
   return field(tenant, name).is_number() ? Cell(text_of(tenant, name)) : Cell("none");
 }
 Cell limit_cell(const Json& tenant) { return gpus_cell(tenant, "maxGpus"); }

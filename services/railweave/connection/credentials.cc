@@ -22,7 +22,7 @@ std::filesystem::path from_environment(const char* name) {
 }
 
 std::string string_of(const Json& object, const char* name) {
-  const Json& value = field(object, name);
+  const Json& value = field(object, foreign(name));
   return value.is_string() ? value.get<std::string>() : std::string();
 }
 
@@ -51,7 +51,7 @@ Result<Credentials> read_credentials(const std::filesystem::path& file) {
   if (!document) return std::unexpected(document.error());
   Credentials credentials;
   credentials.current = string_of(*document, "current");
-  const Json& profiles = field(*document, "profiles");
+  const Json& profiles = field(*document, foreign("profiles"));
   if (!profiles.is_object()) {
     return fail(ErrorKind::invalid, "cli.credentials", "there are no profiles in this file", file.string(),
                 "remove it and log in again");

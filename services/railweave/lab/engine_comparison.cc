@@ -81,8 +81,8 @@ void print_engines(Output& output, const Json& engines) {
       continue;
     }
     char took[32];
-    std::snprintf(took, sizeof took, "%.1f ms", field(one, "routeMs").get<double>());
-    const auto bad_if_any = [&](const char* what) {
+    std::snprintf(took, sizeof took, "%.1f ms", field(one, foreign("routeMs")).get<double>());
+    const auto bad_if_any = [&](FieldName what) {
       return Cell(text_of(one, what), count_of(one, what) > 0 ? Tone::bad : Tone::plain);
     };
     table.add({name, text_of(one, "lanes"), text_of(one, "maxLinkLoadHosts"), text_of(one, "worstShiftLoad"),

@@ -47,7 +47,7 @@ void print(Output& output, const Json& answer, const Json& parallelism, const Ra
   add_placement(sheet, answer);
   add_prediction(sheet, answer);
   char took[32];
-  std::snprintf(took, sizeof took, "%.1f us", field(answer, "placeUs").get<double>());
+  std::snprintf(took, sizeof took, "%.1f us", field(answer, foreign("placeUs")).get<double>());
   sheet.add("Placed in", took);
   output.text(sheet.text(output.terminal()));
   print_shapes(output, answer);

@@ -245,7 +245,7 @@ void print_fabrics(Output& output, const Json& document) {
   for (const auto& one : document["fabrics"]) {
     if (table.rows() == kRows) break;
     table.add({text_of(one, "fabric"), text_of(one, "generation"), text_of(one, "switches"),
-               std::to_string(count_of(one, "hostCables") + count_of(one, "switchCables")),
+               std::to_string(count_of(one, foreign("hostCables")) + count_of(one, foreign("switchCables"))),
                millions(one["networkCost"].get<double>()), share_text(one["networkShare"]),
                text_of_number("%.6g", one["stepMs"].get<double>()), share_text(one["efficiency"]),
                text_of_number("%.4g", one["stepCost"].get<double>())});

@@ -29,18 +29,18 @@ struct LabRouteOptions {
   bool compare = false;
 };
 
-std::string milliseconds(const Json& answer, std::string_view name) {
+std::string milliseconds(const Json& answer, FieldName name) {
   const Json& value = field(answer, name);
   char text[32];
   std::snprintf(text, sizeof text, "%.2f ms", value.is_number() ? value.get<double>() : 0.0);
   return text;
 }
 
-Cell count_cell(const Json& answer, std::string_view name) {
+Cell count_cell(const Json& answer, FieldName name) {
   return {std::to_string(count_of(answer, name)), count_of(answer, name) > 0 ? Tone::bad : Tone::good};
 }
 
-std::string load_text(const Json& audit, std::string_view load, std::string_view link) {
+std::string load_text(const Json& audit, FieldName load, FieldName link) {
   std::string text = fmt::format("{} pairs", count_of(audit, load));
   const Json& where = field(audit, link);
   if (!where.is_object()) return text;
@@ -48,10 +48,10 @@ std::string load_text(const Json& audit, std::string_view load, std::string_view
 }
 
 void add_failures(Sheet& sheet, const Output& output, const Json& answer) {
-  const Json& failed = list(answer, "failedLinks");
+  const Json& failed = list(answer, foreign("failedLinks"));
   if (failed.empty()) return;
   sheet.add("Failed links", fmt::format("{}: {}", failed.size(), joined(failed, output.is_wide() ? SIZE_MAX : 2)));
-  sheet.add("Rerouted in", milliseconds(answer, "rerouteMs") +
+  sheet.add("Rerouted in", milliseconds(answer, foreign("rerouteMs")) +
                                (flag_of(answer, "incremental") ? ", incrementally" : ", from scratch"));
   std::string changed = fmt::format("{} entries in {} blocks of 64", count_of(answer, "changedEntries"),
                                     count_of(answer, "changedBlocks"));
@@ -61,16 +61,16 @@ void add_failures(Sheet& sheet, const Output& output, const Json& answer) {
     if (flag_of(answer, "dropsFirst")) changed += ", dropping changed entries first";
   }
   sheet.add("Changed", changed);
-  const Json& healthy = field(answer, "healthy");
+  const Json& healthy = field(answer, foreign("healthy"));
   sheet.add("Before", fmt::format("{} pairs of hosts on the fullest link", count_of(healthy, "maxLinkLoadHosts")));
 }
 
 void add_comparison(Sheet& sheet, const Json& answer) {
-  const Json& other = field(answer, "against");
+  const Json& other = field(answer, foreign("against"));
   if (!other.is_object()) return;
   sheet.add("Compared with", text_of(other, "source"));
   sheet.add("  differing",
-            fmt::format("{} of {} entries", count_of(other, "differingEntries"), count_of(other, "entries")));
+            fmt::format("{} of {} entries", count_of(other, foreign("differingEntries")), count_of(other, "entries")));
   sheet.add("  its unreachable pairs", count_cell(other, "unreachablePairs"));
   sheet.add("  its credit loops", {text_of(other, "creditLoops") + " if all its routes share one lane",
                                    count_of(other, "creditLoops") > 0 ? Tone::warning : Tone::plain});
@@ -78,26 +78,28 @@ void add_comparison(Sheet& sheet, const Json& answer) {
 }
 
 void add_multipath(Sheet& sheet, const Json& answer) {
-  const Json& spread = field(answer, "multipath");
+  const Json& spread = field(answer, foreign("multipath"));
   if (!spread.is_object()) return;
   const bool verified = flag_of(spread, "sound");
-  sheet.add("All shortest paths",
-            {verified ? "verified, at most " + text_of(spread, "mostMembers") + " links in a set" : "not verified",
-             verified ? Tone::good : Tone::bad});
+  sheet.add(
+      "All shortest paths",
+      {verified ? "verified, at most " + text_of(spread, foreign("mostMembers")) + " links in a set" : "not verified",
+       verified ? Tone::good : Tone::bad});
   char text[64];
   const auto number = [](const Json& value) { return value.is_number() ? value.get<double>() : 0.0; };
   std::snprintf(text, sizeof text, "%.1f pairs, split evenly", number(field(spread, "maxLinkLoadHosts")));
   sheet.add("  fullest link", text);
-  std::snprintf(text, sizeof text, "%.2f times the load of an even split (", number(field(spread, "collisionFactor")));
-  sheet.add("  if hashed",
-            text + text_of(spread, "hashedFlows") + " flows on " + text_of(spread, "hashedMembers") + " links)");
+  std::snprintf(text, sizeof text, "%.2f times the load of an even split (",
+                number(field(spread, foreign("collisionFactor"))));
+  sheet.add("  if hashed", text + text_of(spread, foreign("hashedFlows")) + " flows on " +
+                               text_of(spread, foreign("hashedMembers")) + " links)");
 }
 
 void print(Output& output, const Json& answer) {
   Sheet sheet;
   sheet.add("Engine", text_of(answer, "engine") + ": " + text_of(answer, "engineReason"));
   sheet.add("Routed", text_of(answer, "switches") + " switches, " + text_of(answer, "endPorts") + " end ports (" +
-                          text_of(answer, "hostPorts") + " of hosts) in " + milliseconds(answer, "routeMs"));
+                          text_of(answer, "hostPorts") + " of hosts) in " + milliseconds(answer, foreign("routeMs")));
   add_failures(sheet, output, answer);
   sheet.add("Pairs unreachable", count_cell(answer, "unreachablePairs"));
   sheet.add("Credit loops", count_cell(answer, "creditLoops"));
@@ -111,13 +113,13 @@ void print(Output& output, const Json& answer) {
     sheet.add("Tables", text_of(answer, "tablesDigest"));
   }
   char memory[48];
-  const Json& peak = field(answer, "peakMiB");
+  const Json& peak = field(answer, foreign("peakMiB"));
   std::snprintf(memory, sizeof memory, ", peak memory %.0f MiB", peak.is_number() ? peak.get<double>() : 0.0);
-  sheet.add("Audited in", milliseconds(answer, "auditMs") + memory);
+  sheet.add("Audited in", milliseconds(answer, foreign("auditMs")) + memory);
   add_multipath(sheet, answer);
   add_comparison(sheet, answer);
   output.text(sheet.text(output.terminal()) + "\n");
-  if (field(answer, "engines").is_array()) print_engines(output, field(answer, "engines"));
+  if (field(answer, foreign("engines")).is_array()) print_engines(output, field(answer, foreign("engines")));
   print_findings(output, list(answer, "findings"));
 }
 

@@ -16,9 +16,9 @@ namespace tc = fabric::linux_tc;
 
 std::map<std::string, std::string> texts_of(const Json& document, const char* name) {
   std::map<std::string, std::string> texts;
-  const Json& object = field(document, name);
+  const Json& object = field(document, foreign(name));
   if (object.is_null()) return texts;
-  if (!object.is_object()) fail_usage(std::string(name) + " is no object");
+  if (!object.is_object()) fail_usage(fmt::format("{} is no object", name));
   for (const auto& [key, value] : object.items()) {
     if (!value.is_string()) fail_usage(fmt::format("{}: '{}' is no text", name, key));
     texts[key] = value.get<std::string>();

@@ -95,7 +95,7 @@ std::optional<std::uint8_t> add_marks(fabric::SonicLanes& lanes, const Json& que
 // Of lossless classes everywhere, and of lanes whose packets come in or go out here.
 std::vector<std::uint8_t> lossless_at(const Json& port) {
   std::vector<std::uint8_t> lossless;
-  for (const char* name : {"queues", "arriving"}) {
+  for (const FieldName name : std::initializer_list<FieldName>{"queues", "arriving"}) {
     for (const Json& one : list(port, name)) {
       const auto traffic_class = static_cast<std::uint8_t>(count_of(one, "trafficClass"));
       if (flag_of(one, "lossless") && std::ranges::find(lossless, traffic_class) == lossless.end()) {

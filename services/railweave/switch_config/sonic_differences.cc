@@ -51,22 +51,23 @@ bool names_queue(std::string_view range, unsigned queue) {
 }
 
 const Json& port_row(const Json& tables, const std::string& port) {
-  const Json& rows = field(tables, "PORT_QOS_MAP");
+  const Json& rows = field(tables, foreign("PORT_QOS_MAP"));
   if (rows.is_object()) {
     for (const auto& [key, row] : rows.items()) {
       if (names_port(key, port)) return row;
     }
   }
-  return field(rows, port);
+  return field(rows, foreign(port));
 }
 
 const Json& map_of(const Json& tables, const std::string& port, const MapKind& kind) {
-  return field(field(tables, kind.table), row_name(field(port_row(tables, port), kind.field)));
+  const std::string row = row_name(field(port_row(tables, port), foreign(kind.field)));
+  return field(field(tables, foreign(kind.table)), foreign(row));
 }
 
 // "DWRR, weight 21"; with what else of the scheduler limits or raises the queue.
 std::string scheduler_text(const Json& tables, const std::string& name) {
-  const Json& scheduler = field(field(tables, "SCHEDULER"), name);
+  const Json& scheduler = field(field(tables, foreign("SCHEDULER")), foreign(name));
   if (!scheduler.is_object()) return kNothing;
   std::string text = text_of(scheduler, "type");
   if (text == kNothing) text = "WRR";  // the model's own default, as those below
@@ -75,25 +76,25 @@ std::string scheduler_text(const Json& tables, const std::string& name) {
     text += ", weight " + (weight == kNothing ? "1" : weight);
   }
   for (const char* limit : {"cir", "pir"}) {
-    if (const std::string value = text_of(scheduler, limit); value != kNothing && value != "0") {
+    if (const std::string value = text_of(scheduler, foreign(limit)); value != kNothing && value != "0") {
       text += fmt::format(", {} {}", limit, value);
     }
   }
-  if (text_of(scheduler, "meter_type") == "packets") text += " packets";
+  if (text_of(scheduler, foreign("meter_type")) == "packets") text += " packets";
   return text;
 }
 
 // The field of the row of a table whose keys are ports and numbers, "Ethernet0|3-4"; "" where there is none.
 std::string number_field(const Json& tables, const char* table, const std::string& port, unsigned number,
                          const char* name) {
-  const Json& rows = field(tables, table);
+  const Json& rows = field(tables, foreign(table));
   if (!rows.is_object()) return {};
   for (const auto& [key, row] : rows.items()) {
     const auto bar = key.rfind('|');
     if (bar == std::string::npos) continue;
     const std::string_view text = key;
     if (!names_port(text.substr(0, bar), port) || !names_queue(text.substr(bar + 1), number)) continue;
-    if (field(row, name).is_string()) return row_name(field(row, name));
+    if (const Json& value = field(row, foreign(name)); value.is_string()) return row_name(value);
   }
   return {};
 }
@@ -105,24 +106,25 @@ std::string queue_text(const Json& tables, const std::string& port, unsigned que
 
 // "marks from 400000 to 1600000 bytes, 5%": of packets in profile, which are all where nothing polices them.
 std::string marking_text(const Json& tables, const std::string& port, unsigned queue) {
-  const Json& profile =
-      field(field(tables, "WRED_PROFILE"), number_field(tables, "QUEUE", port, queue, "wred_profile"));
-  const std::string marks = text_of(profile, "ecn");
-  if (!profile.is_object() || text_of(profile, "wred_green_enable") != "true" ||
+  const std::string name = number_field(tables, "QUEUE", port, queue, "wred_profile");
+  const Json& profile = field(field(tables, foreign("WRED_PROFILE")), foreign(name));
+  const std::string marks = text_of(profile, foreign("ecn"));
+  if (!profile.is_object() || text_of(profile, foreign("wred_green_enable")) != "true" ||
       (marks != "ecn_all" && marks.find("green") == std::string::npos)) {
     return kNothing;
   }
-  return "marks from " + text_of(profile, "green_min_threshold") + " to " + text_of(profile, "green_max_threshold") +
-         " bytes, " + text_of(profile, "green_drop_probability") + "%";
+  return "marks from " + text_of(profile, foreign("green_min_threshold")) + " to " +
+         text_of(profile, foreign("green_max_threshold")) + " bytes, " +
+         text_of(profile, foreign("green_drop_probability")) + "%";
 }
 
 // Bytes that still find room in a priority group once its sender is paused. nullopt: the switch computes them itself.
 std::optional<std::uint64_t> headroom_of(const Json& tables, const std::string& port, unsigned group) {
   const std::string name = number_field(tables, "BUFFER_PG", port, group, "profile");
   if (name == "NULL") return std::nullopt;  // of the dynamic buffer model
-  const Json& profile = field(field(tables, "BUFFER_PROFILE"), name);
-  if (text_of(profile, "headroom_type") == "dynamic") return std::nullopt;
-  return profile.is_object() ? whole_number<unsigned>(text_of(profile, "xoff")).value_or(0) : 0;
+  const Json& profile = field(field(tables, foreign("BUFFER_PROFILE")), foreign(name));
+  if (text_of(profile, foreign("headroom_type")) == "dynamic") return std::nullopt;
+  return profile.is_object() ? whole_number<unsigned>(text_of(profile, foreign("xoff"))).value_or(0) : 0;
 }
 
 // "3, 7-9"
@@ -142,7 +144,7 @@ void compare_map(const Json& wanted, const Json& has, const MapKind& kind, const
                  std::vector<SonicDifference>& found) {
   std::map<std::pair<std::string, std::string>, std::vector<unsigned>> keys;  // by what is wanted and what is there
   for (const auto& [key, value] : wanted.items()) {
-    if (const std::string there = text_of(has, key); there != text_of(value)) {
+    if (const std::string there = text_of(has, foreign(key)); there != text_of(value)) {
       keys[{text_of(value), there}].push_back(whole_number<unsigned>(key).value_or(0));
     }
   }
@@ -157,7 +159,7 @@ void compare_map(const Json& wanted, const Json& has, const MapKind& kind, const
 
 // PFC and its watchdog: "3,4" in any order.
 std::string numbers_text(const Json& row, const char* name) {
-  const std::string text = text_of(row, name);
+  const std::string text = text_of(row, foreign(name));
   std::set<char> numbers;
   for (const char c : text) {
     if (c >= '0' && c <= '7') numbers.insert(c);
@@ -175,12 +177,12 @@ void compare(const std::string& port, const std::string& setting, const std::str
 // The port itself: a slower or unused one carries no promise, however its queues are.
 void compare_port(const std::string& port, std::uint64_t mbps, const Json& config_db,
                   std::vector<SonicDifference>& found) {
-  const Json& ports = field(config_db, "PORT");
+  const Json& ports = field(config_db, foreign("PORT"));
   if (!ports.is_object()) return;
-  const Json& row = field(ports, port);
+  const Json& row = field(ports, foreign(port));
   if (!row.is_object()) return found.push_back({port, "port", "there", kNothing});
   compare(port, "speed", std::to_string(mbps), text_of(row, "speed"), found);
-  const std::string status = text_of(row, "admin_status");
+  const std::string status = text_of(row, foreign("admin_status"));
   compare(port, "admin status", "up", status == kNothing ? "down" : status, found);  // the model's default
 }
 
@@ -223,13 +225,13 @@ void compare_queue(const Json& wanted, const Json& config_db, const std::string&
 // "10.9.0.1 Ethernet32"; several next hops as they are listed.
 std::string route_text(const Json& routes, const std::string& key) {
   const std::string_view text = key;
-  const Json* row = &field(routes, text);
+  const Json* row = &field(routes, foreign(text));
   // The default VRF need not be named.
-  if (!row->is_object()) row = &field(routes, text.substr(text.find('|') + 1));
+  if (!row->is_object()) row = &field(routes, foreign(text.substr(text.find('|') + 1)));
   if (!row->is_object()) return kNothing;
-  if (text_of(*row, "blackhole") == "true") return "dropped";
-  std::string gateway = text_of(*row, "nexthop");
-  std::string interface = text_of(*row, "ifname");
+  if (text_of(*row, foreign("blackhole")) == "true") return "dropped";
+  std::string gateway = text_of(*row, foreign("nexthop"));
+  std::string interface = text_of(*row, foreign("ifname"));
   if (gateway.empty() || gateway == kNothing || gateway == "0.0.0.0") return interface;
   return gateway + " " + interface;
 }
@@ -246,7 +248,7 @@ void compare_routes(const Json& wanted, const Json& has, std::vector<SonicDiffer
 std::vector<SonicDifference> sonic_differences(const Json& wanted, const Json& config_db,
                                                const std::map<std::string, std::uint64_t>& speeds_mbps) {
   std::vector<SonicDifference> found;
-  for (const auto& [port, row] : field(wanted, "PORT_QOS_MAP").items()) {
+  for (const auto& [port, row] : field(wanted, foreign("PORT_QOS_MAP")).items()) {
     if (const auto speed = speeds_mbps.find(port); speed != speeds_mbps.end()) {
       compare_port(port, speed->second, config_db, found);
     }
@@ -256,7 +258,7 @@ std::vector<SonicDifference> sonic_differences(const Json& wanted, const Json& c
     compare_others(row, config_db, port, found);
     for (unsigned queue = 0; queue < 8; ++queue) compare_queue(wanted, config_db, port, queue, found);
   }
-  compare_routes(field(wanted, "STATIC_ROUTE"), field(config_db, "STATIC_ROUTE"), found);
+  compare_routes(field(wanted, foreign("STATIC_ROUTE")), field(config_db, foreign("STATIC_ROUTE")), found);
   return found;
 }
 

@@ -47,12 +47,12 @@ std::string age_text(std::int64_t us) {
   return "0s";
 }
 
-std::string age_of(const Json& object, std::string_view name) {
+std::string age_of(const Json& object, FieldName name) {
   const auto time = parse_time_us(text_of(object, name));
   return time ? age_text(now_us() - *time) : "-";
 }
 
-std::string time_and_age_of(const Json& object, std::string_view name) {
+std::string time_and_age_of(const Json& object, FieldName name) {
   const auto time = parse_time_us(text_of(object, name));
   const std::string text = time_of(object, name);
   return time && *time <= now_us() ? text + " (" + age_text(now_us() - *time) + " ago)" : text;

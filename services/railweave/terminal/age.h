@@ -12,9 +12,9 @@ namespace railweave::cli {
 
 std::string age_text(std::int64_t us);
 // "-" where the object has no such time.
-std::string age_of(const Json& object, std::string_view name);
+std::string age_of(const Json& object, FieldName name);
 // "2026-11-21T09:00:00Z (3h ago)"; the time alone where it is still to come.
-std::string time_and_age_of(const Json& object, std::string_view name);
+std::string time_and_age_of(const Json& object, FieldName name);
 
 // A time in the past as users write it: RFC 3339, or how long ago as "90s", "10m", "2h", "7d" or "PT36H".
 std::optional<std::int64_t> past_time_us(std::string_view text);

@@ -57,7 +57,8 @@ std::string FieldColumns::table(const Json& document, const Terminal& terminal) 
 std::string names_text(const Json& document) {
   std::string text;
   for (const Json* row : rows_of(document)) {
-    for (const char* name : {"id", "name", "job", "operation", "tenant", "node", "seq", "rank"}) {
+    for (const FieldName name :
+         std::initializer_list<FieldName>{"id", "name", "job", "operation", "tenant", "node", "seq", "rank"}) {
       const Json& value = field(*row, name);
       if (!value.is_string() && !value.is_number()) continue;
       text += printable(text_of(value)) + "\n";

@@ -99,7 +99,7 @@ std::vector<const Json*> FieldPath::find(const Json& document) const {
         const long size = static_cast<long>(value->size());
         const long at = step.index < 0 ? size + step.index : step.index;
         if (at >= 0 && at < size) next.push_back(&(*value)[static_cast<std::size_t>(at)]);
-      } else if (const Json& inner = field(*value, step.name); !inner.is_null()) {
+      } else if (const Json& inner = field(*value, foreign(step.name)); !inner.is_null()) {
         next.push_back(&inner);
       }
     }

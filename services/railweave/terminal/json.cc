@@ -75,14 +75,14 @@ std::string json_text(const Json& value) {
 
 std::string compact_json(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-const Json& field(const Json& object, std::string_view name) {
+const Json& field(const Json& object, FieldName name) {
   static const Json nothing;
   if (!object.is_object()) return nothing;
-  const auto found = object.find(std::string(name));
+  const auto found = object.find(std::string(name.text()));
   return found == object.end() ? nothing : *found;
 }
 
-const Json& list(const Json& object, std::string_view name) {
+const Json& list(const Json& object, FieldName name) {
   static const Json empty = Json::array();
   const Json& value = field(object, name);
   return value.is_array() ? value : empty;
@@ -100,29 +100,29 @@ std::string text_of(const Json& value) {
   return "-";
 }
 
-std::string text_of(const Json& object, std::string_view name) {
+std::string text_of(const Json& object, FieldName name) {
   std::string text = text_of(field(object, name));
   return text.empty() ? "-" : text;
 }
 
-std::string time_of(const Json& object, std::string_view name) {
+std::string time_of(const Json& object, FieldName name) {
   std::string text = text_of(object, name);
   const auto fraction = text.find('.');
   if (fraction != std::string::npos && text.ends_with('Z')) text.replace(fraction, text.size() - 1 - fraction, "");
   return text;
 }
 
-std::uint64_t count_of(const Json& object, std::string_view name) {
+std::uint64_t count_of(const Json& object, FieldName name) {
   const Json& value = field(object, name);
   return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
 }
 
-bool flag_of(const Json& object, std::string_view name) {
+bool flag_of(const Json& object, FieldName name) {
   const Json& value = field(object, name);
   return value.is_boolean() && value.get<bool>();
 }
 
-std::string percent_of(const Json& object, std::string_view name) {
+std::string percent_of(const Json& object, FieldName name) {
   const Json& share = field(object, name);
   if (!share.is_number()) return "-";
   const auto tenths = static_cast<std::uint64_t>(share.get<double>() * 1000 + 0.5);

@@ -20,7 +20,7 @@ std::size_t rank_of(std::string_view severity) {
   return static_cast<std::size_t>(std::ranges::find(kSeverities, severity) - kSeverities.begin());
 }
 
-std::string counted(const Json& fabric, std::string_view name) { return std::to_string(count_of(fabric, name)); }
+std::string counted(const Json& fabric, FieldName name) { return std::to_string(count_of(fabric, name)); }
 
 std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

@@ -13,13 +13,17 @@ namespace {
 
 std::string parallelism_text(const Json& parallelism) {
   std::string text;
-  for (const auto& [name, label] : {std::pair("tensor", "TP"), std::pair("pipeline", "PP"), std::pair("data", "DP"),
-                                    std::pair("context", "CP"), std::pair("expert", "EP")}) {
+  struct Factor {
+    FieldName name;
+    std::string_view label;
+  };
+  for (const auto& [name, label] : {Factor{"tensor", "TP"}, Factor{"pipeline", "PP"}, Factor{"data", "DP"},
+                                    Factor{"context", "CP"}, Factor{"expert", "EP"}}) {
     const auto factor = count_of(parallelism, name);
-    if (std::string_view(label) == "EP" && text_of(parallelism, "expertsOver") == "data") {
+    if (label == "EP" && text_of(parallelism, "expertsOver") == "data") {
       return fmt::format("{}, EP {} over DP", text, factor);
     }
-    const bool always = std::string_view(label) != "CP" && std::string_view(label) != "EP";
+    const bool always = label != "CP" && label != "EP";
     if (factor > 1 || (always && factor == 1)) {
       text += fmt::format("{}{} {}", text.empty() ? "" : " x ", label, factor);
     }

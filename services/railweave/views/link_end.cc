@@ -9,7 +9,7 @@ std::string link_end_text(const Json& end) {
     const std::string detail = field(end, "device").is_string() ? text_of(end, "device") : "GPU " + text_of(end, "gpu");
     return text_of(end, "node") + " " + detail;
   }
-  return text_of(end, field(end, "nvlinkDomain").is_string() ? "nvlinkDomain" : "device");
+  return field(end, "nvlinkDomain").is_string() ? text_of(end, "nvlinkDomain") : text_of(end, "device");
 }
 
 }  // namespace railweave::cli

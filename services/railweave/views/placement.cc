@@ -140,7 +140,7 @@ void add_placement(Sheet& sheet, const Json& placement) {
 
 void add_prediction(Sheet& sheet, const Json& answer) {
   const Json& groups = field(answer, "groups");
-  for (const char* name : {"tensor", "context", "expert", "data", "pipeline"}) {
+  for (const FieldName name : std::initializer_list<FieldName>{"tensor", "context", "expert", "data", "pipeline"}) {
     const Json& group = field(groups, name);
     if (!group.is_object()) continue;
     std::string text = text_of(group, "count") + (count_of(group, "count") == 1 ? " group of " : " groups of ") +
@@ -149,7 +149,7 @@ void add_prediction(Sheet& sheet, const Json& answer) {
                        level_text(text_of(group, "worst"));
     const std::uint64_t domains = count_of(group, "domains");
     if (domains > 1) text += fmt::format(", over {} NVLink domains", domains);
-    sheet.add(capital(name), text);
+    sheet.add(capital(std::string(name.text())), text);
   }
   const Json& predicted = field(answer, "predicted");
   if (!predicted.is_object()) return;
@@ -224,8 +224,12 @@ namespace {
 
 std::string shape_text(const Json& parallelism) {
   std::string text;
-  for (const auto& [name, factor] : {std::pair("TP", "tensor"), std::pair("PP", "pipeline"), std::pair("DP", "data"),
-                                     std::pair("CP", "context"), std::pair("EP", "expert")}) {
+  struct Factor {
+    const char* name;
+    FieldName factor;
+  };
+  for (const auto& [name, factor] : {Factor{"TP", "tensor"}, Factor{"PP", "pipeline"}, Factor{"DP", "data"},
+                                     Factor{"CP", "context"}, Factor{"EP", "expert"}}) {
     const std::uint64_t value = count_of(parallelism, factor);
     if (value > 1) text += fmt::format("{}{}{}", text.empty() ? "" : " ", name, value);
   }
@@ -281,7 +285,7 @@ std::string expected_start_text(const Json& start) {
 void print_explanation(Output& output, const Json& answer) {
   const Json& explanation = field(answer, "explanation");
   const std::string outcome = text_of(answer, "outcome");
-  const Json& reason = field(answer, field(answer, "reason").is_string() ? "reason" : "detail");
+  const Json& reason = field(answer, "reason").is_string() ? field(answer, "reason") : field(answer, "detail");
   Sheet sheet;
   sheet.add("Outcome", {outcome_text(outcome), outcome == "never" ? Tone::bad : Tone::warning});
   if (reason.is_string()) sheet.add("Reason", text_of(reason));

@@ -12,12 +12,12 @@ namespace railweave::cli {
 namespace {
 
 // Whether ranks differ in this coordinate.
-bool is_used(const Json& parallelism, const char* factor, const Json& ranks, const char* coordinate) {
+bool is_used(const Json& parallelism, FieldName factor, const Json& ranks, FieldName coordinate) {
   if (field(parallelism, factor).is_number()) return count_of(parallelism, factor) > 1;
   return std::ranges::any_of(ranks, [&](const Json& rank) { return count_of(rank, coordinate) > 0; });
 }
 
-std::string of_nics(const Json& rank, const char* name) {
+std::string of_nics(const Json& rank, FieldName name) {
   std::string text;
   for (const auto& nic : list(rank, "nics")) text += (text.empty() ? "" : ",") + text_of(nic, name);
   return text.empty() ? "-" : text;
@@ -55,7 +55,8 @@ void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const J
     std::vector<Cell> cells{text_of(rank, "rank"), text_of(rank, "node"), text_of(rank, "gpu"), of_nics(rank, "device"),
                             of_nics(rank, "rail")};
     if (wide) cells.emplace_back(of_nics(rank, "port"));
-    for (const char* name : {"tp", "pp", "dp"}) cells.emplace_back(text_of(rank, name));
+    for (const FieldName name : std::initializer_list<FieldName>{"tp", "pp", "dp"})
+      cells.emplace_back(text_of(rank, name));
     if (cp) cells.emplace_back(text_of(rank, "cp"));
     if (ep) cells.emplace_back(text_of(rank, "ep"));
     table.add(std::move(cells));
@@ -72,8 +73,11 @@ void print_ranks(Output& output, const Json& ranks, std::uint64_t count, const J
 }
 
 void note_outside(Output& output, const Json& outside) {
-  for (const auto& [name, of] :
-       {std::pair("class", "the job's class"), std::pair("partition", "the tenant's partition")}) {
+  struct Outside {
+    FieldName name;
+    const char* of;
+  };
+  for (const auto& [name, of] : {Outside{"class", "the job's class"}, Outside{"partition", "the tenant's partition"}}) {
     std::string names;
     for (const Json& library : list(outside, name)) names += (names.empty() ? "" : ", ") + text_of(library);
     if (names.empty()) continue;

@@ -7,7 +7,7 @@
 namespace railweave::cli {
 namespace {
 
-std::string milliseconds(const Json& object, const char* name) {
+std::string milliseconds(const Json& object, FieldName name) {
   const std::uint64_t tenths = (count_of(object, name) + 50) / 100;
   return fmt::format("{}.{}", tenths / 10, tenths % 10);
 }

@@ -49,7 +49,7 @@ void print_plan(Output& output, const Json& plan) {
                          ? std::string("the whole job: no exchange of GPUs satisfies its requirements")
                          : fmt::format("{} ranks, within one {}", list(plan, "moves").size(),
                                        level_text(text_of(plan, "within"))));
-  const auto per_step = [&](const char* name) { return milliseconds(field(field(plan, name), "communicationMs")); };
+  const auto per_step = [&](FieldName name) { return milliseconds(field(field(plan, name), "communicationMs")); };
   sheet.add("Communication",
             per_step("predictedBefore") + " per step before, " + per_step("predictedAfter") + " after");
   sheet.add("Lost work", gpu_hours(field(plan, "lostGpuSeconds")) + " GPU hours since its last checkpoint");

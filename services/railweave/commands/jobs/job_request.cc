@@ -147,10 +147,11 @@ void put_placement(Json& body, const PlacementOptions& options) {
 }
 
 // Options set members of these fields, which must therefore be objects or absent.
-void expect_object(Json& body, const char* name) {
+void expect_object(const Json& body, FieldName name) {
   const Json& value = field(body, name);
   if (value.is_null() || value.is_object()) return;
-  throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "must be an object", std::string("/") + name, {}});
+  throw CommandFailure(
+      {ErrorKind::invalid, "cli.badJobFile", "must be an object", fmt::format("/{}", name.text()), {}});
 }
 
 Json read_body(const std::string& path) {
@@ -159,7 +160,9 @@ Json read_body(const std::string& path) {
   if (!body.is_object()) {
     throw CommandFailure({ErrorKind::invalid, "cli.badJobFile", "a job is a JSON object", source_name(path), {}});
   }
-  for (const char* name : {"parallelism", "topology", "nodeSelector"}) expect_object(body, name);
+  for (const FieldName name : std::initializer_list<FieldName>{"parallelism", "topology", "nodeSelector"}) {
+    expect_object(body, name);
+  }
   if (body.contains("topology")) {
     for (const auto& [group, request] : body["topology"].items()) {
       if (request.is_object() || (group == "slices" && request.is_array()) || group == "exclusive" ||

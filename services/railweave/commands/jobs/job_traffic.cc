@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kPairsShown = 40;
 
-std::string end_of(const Json& answer, const Json& pair, const char* side) {
+std::string end_of(const Json& answer, const Json& pair, FieldName side) {
   const Json& at = field(pair, side);
   const Json& ends = list(answer, "ends");
   const bool is_end = at.is_number_unsigned() && at.get<std::size_t>() < ends.size();

@@ -63,14 +63,15 @@ Cell met_cell(const FlowJob& job, const JobRates& rates) {
 void print_tables(Output& output, const FlowReport& report, const Json& document) {
   Sheet sheet;
   sheet.add("Engine", text_of(document, "engine") + ": " + text_of(document, "engineReason"));
-  const Json& failed = list(document, "failedLinks");
+  const Json& failed = list(document, foreign("failedLinks"));
   if (!failed.empty()) sheet.add("Failed links", fmt::format("{}: {}", failed.size(), joined(failed, 2)));
-  sheet.add("Solved", formatted("%.1f ms", field(document, "solveMs").get<double>()) + ", " +
-                          text_of(document, "solutions") + " solutions" +
-                          (flag_of(document, "settled") ? "" : "; shares of classes did not converge"));
-  if (const Json& search = field(document, "adversarial"); search.is_object()) {
-    sheet.add("Worst traffic", text_of(search, "matrices") + " matrices tried; " + text_of(search, "victim") +
-                                   " receives " + formatted("%.1f%%", 100 * field(search, "share").get<double>()) +
+  sheet.add("Solved", formatted("%.1f ms", field(document, foreign("solveMs")).get<double>()) + ", " +
+                          text_of(document, foreign("solutions")) + " solutions" +
+                          (flag_of(document, foreign("settled")) ? "" : "; shares of classes did not converge"));
+  if (const Json& search = field(document, foreign("adversarial")); search.is_object()) {
+    sheet.add("Worst traffic", text_of(search, foreign("matrices")) + " matrices tried; " +
+                                   text_of(search, foreign("victim")) + " receives " +
+                                   formatted("%.1f%%", 100 * field(search, "share").get<double>()) +
                                    ", its class fills " +
                                    formatted("%.1f%%", 100 * field(search, "fullest").get<double>()) + " of its share");
   }

@@ -79,15 +79,16 @@ void print_infiniband(Output& output, const Json& document) {
     std::string lanes;
     for (const Json& lane : list(one, "lanes")) lanes += (lanes.empty() ? "" : ",") + text_of(lane);
     classes.add({text_of(one, "name"), text_of(one, "sharePermille"), text_of(one, "serviceLevel"), lanes,
-                 text_of(one, "promisedPermille")});
+                 text_of(one, foreign("promisedPermille"))});
   }
   output.text(classes.text(output.terminal()) + "share and guaranteed: per mille of a full link\n\n");
   // Most ports have the same tables: a line for each kind of table, with the ports that have it.
   std::map<std::pair<std::string, std::string>, PortRuns> by_tables;
   for (const Json& one : list(document, "ports")) {
     std::string map;
-    for (const Json& vl : list(one, "slToVl")) map += (map.empty() ? "" : ",") + text_of(vl);
-    by_tables[{std::move(map), text_of(one, "vlArbLow")}].add(text_of(one, "device"), one.at("port").get<unsigned>());
+    for (const Json& vl : list(one, foreign("slToVl"))) map += (map.empty() ? "" : ",") + text_of(vl);
+    by_tables[{std::move(map), text_of(one, foreign("vlArbLow"))}].add(text_of(one, "device"),
+                                                                       one.at("port").get<unsigned>());
   }
   Table ports(
       {{"ports", Align::right}, {"VL by SL", Align::left}, {"VL:weight", Align::left}, {"device/port", Align::left}});
