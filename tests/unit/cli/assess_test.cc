@@ -170,7 +170,7 @@ TEST(Assess, TellsOfJobsOutOfOrderSpreadAndSharingPorts) {
   EXPECT_EQ(jobs["jobs"][1]["fewestLeafGroups"], 1);
   EXPECT_EQ(jobs["leftOut"].size(), 1U);
   for (const Json& finding : report["findings"]) {
-    EXPECT_FALSE(text_of(finding, "sure").empty()) << finding;
+    EXPECT_FALSE(text_of(finding, foreign("sure")).empty()) << finding;
     EXPECT_FALSE(text_of(finding, "title").empty()) << finding;
   }
 }

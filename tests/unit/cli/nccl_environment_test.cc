@@ -132,9 +132,9 @@ TEST(NcclEnvironment, JudgesListsOfAdaptersByTheRailsThatHostsHave) {
   ASSERT_THAT(codes_of(one), ElementsAre("ncclRailsLeftOut"));
   const Json finding = findings_of(one).front();
   EXPECT_EQ(text_of(finding, "title"), "NCCL_IB_HCA==mlx5_0 uses 1 of 8 adapter ports");
-  EXPECT_THAT(text_of(finding, "action"), HasSubstr("NCCL_IB_HCA==mlx5_0,mlx5_1,"));
+  EXPECT_THAT(text_of(finding, foreign("action")), HasSubstr("NCCL_IB_HCA==mlx5_0,mlx5_1,"));
   EXPECT_THAT(text_of(finding, "cost"), HasSubstr("on 4 hosts"));
-  EXPECT_THAT(text_of(finding, "command"), HasSubstr("srun --jobid=7 --overlap"));
+  EXPECT_THAT(text_of(finding, foreign("command")), HasSubstr("srun --jobid=7 --overlap"));
   EXPECT_THAT(codes_of(judged("NCCL_IB_HCA=mlx5_77\n")), ElementsAre("ncclNoAdapter"));
   EXPECT_THAT(codes_of(judged("NCCL_IB_HCA=^mlx5\n")), ElementsAre("ncclNoAdapter"));
   EXPECT_THAT(codes_of(judged("NCCL_IB_HCA=mlx5:2\n")), ElementsAre("ncclNoAdapter"));
@@ -187,7 +187,7 @@ TEST(NcclEnvironment, SaysWhatWasLeftOnAndWhatThatCosts) {
                                     "ncclWaitsForever", "ncclMarkImpossible", "ncclInterfaceLocal"));
   for (const Json& finding : findings_of(report)) {
     for (const char* part : {"sure", "cost", "action", "command", "title"}) {
-      EXPECT_GT(text_of(finding, part).size(), 1U) << finding;
+      EXPECT_GT(text_of(finding, foreign(part)).size(), 1U) << finding;
     }
     EXPECT_THAT(finding["objects"], ElementsAre(Json("job 7")));
   }
@@ -216,8 +216,8 @@ TEST(NcclEnvironment, JudgesMarksByTheClassesOfTheSite) {
   EXPECT_THAT(codes_of(with("NCCL_IB_SL=0\nNCCL_IB_TC=186\n")), IsEmpty());
   const Json wrong = with("NCCL_IB_SL=5\nNCCL_IB_TC=106\n");
   ASSERT_THAT(codes_of(wrong), ElementsAre("ncclClassUnknown", "ncclClassUnknown"));
-  EXPECT_THAT(text_of(findings_of(wrong)[0], "action"), HasSubstr("1 latency, 0 rest"));
-  EXPECT_THAT(text_of(findings_of(wrong)[1], "action"), HasSubstr("184 latency, 0 rest"));
+  EXPECT_THAT(text_of(findings_of(wrong)[0], foreign("action")), HasSubstr("1 latency, 0 rest"));
+  EXPECT_THAT(text_of(findings_of(wrong)[1], foreign("action")), HasSubstr("184 latency, 0 rest"));
 }
 
 TEST(NcclEnvironment, InterfacesAreThoseThatLldpTellsOf) {
@@ -248,7 +248,7 @@ TEST(NcclEnvironment, ReadsPodsAndDoesNotJudgeWhatItCannotKnow) {
   ASSERT_THAT(codes_of(report), ElementsAre("ncclOverSockets"));
   const Json finding = findings_of(report).front();
   EXPECT_THAT(finding["objects"], ElementsAre(Json("ml/big")));
-  EXPECT_EQ(text_of(finding, "command"), "kubectl exec -n ml big-0 -- env | grep ^NCCL_");
+  EXPECT_EQ(text_of(finding, foreign("command")), "kubectl exec -n ml big-0 -- env | grep ^NCCL_");
   const Json& environments = report["sections"]["environment"]["environments"];
   ASSERT_EQ(environments.size(), 2U);
   EXPECT_EQ(environments[0]["hosts"].size(), 2U);
