@@ -83,6 +83,16 @@ std::uint64_t fullest_load(const Plane& plane, const Reach& reach, const PlaneTa
   return loads.fullest();
 }
 
+std::vector<std::uint64_t> scaled_weights(const Plane& plane, std::span<const std::uint32_t> weights) {
+  constexpr std::uint64_t kHeaviest = 1024;
+  std::vector<std::uint64_t> scaled(plane.destination_count(), 1);
+  const std::uint64_t heaviest = weights.empty() ? 1 : std::max<std::uint64_t>(1, std::ranges::max(weights));
+  for (std::size_t d = 0; d < weights.size(); ++d) {
+    scaled[d] = std::max<std::uint64_t>(1, weights[d] * kHeaviest / heaviest);
+  }
+  return scaled;
+}
+
 std::uint64_t least_load(const Plane& plane, std::span<const std::uint32_t> pair_weight,
                          std::span<const std::uint64_t> weight) {
   std::uint64_t all = 0, all_weight = 0, least = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "fabric/routing/plane/plane.h"
 #include "fabric/routing/plane/plane_tables.h"
@@ -18,6 +19,9 @@ std::uint64_t fullest_load(const Plane& plane, const Reach& reach, const PlaneTa
 // The load of the switch whose own links are the tightest, spread evenly over them. weight: by destination; empty: 1 each.
 std::uint64_t least_load(const Plane& plane, std::span<const std::uint32_t> pair_weight,
                          std::span<const std::uint64_t> weight);
+
+// What a pair counts for by its destination, from 1 to 1024 in proportion to the weights; empty: 1 each.
+std::vector<std::uint64_t> scaled_weights(const Plane& plane, std::span<const std::uint32_t> weights);
 
 // A fullest link so near the bound is not worth balancing.
 constexpr bool is_even_enough(std::uint64_t fullest, std::uint64_t least) { return fullest <= least + least / 64; }

@@ -7,7 +7,7 @@
 
 #include "fabric/routing/up_down/host_load.h"
 #include "fabric/routing/up_down/next_hops.h"
-#include "fabric/routing/up_down/port_balance.h"
+#include "fabric/routing/up_down/port_spread.h"
 #include "fabric/topology/disjoint_sets.h"
 
 namespace railweave::fabric {
@@ -72,8 +72,7 @@ namespace {
 
 // Limits of the work for a plan, in steps of a few nanoseconds. A plan is made once per cabling, not per failure.
 constexpr std::uint64_t kMaxRankingWork = 1'000'000'000;
-constexpr std::uint64_t kMaxBalanceWork = 25'000'000;  // per round
-constexpr std::uint64_t kMaxEntries = 16'000'000;
+constexpr std::uint64_t kMaxEntriesLookedAt = 1'000'000;  // of regular tables, whose loads are nearly always even
 
 struct Ranked {
   Ranking ranking;
@@ -115,12 +114,11 @@ Ranked best_ranked(const Plane& plane, const LivePlane& cabled, const PlanChoice
   return *std::move(best);
 }
 
-// Keeps the ports of the closed form where they spread traffic as well as any others; else balances them.
+// Keeps the ports of the closed form where they spread traffic as well as any others.
 void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ranked,
                   std::span<const std::uint32_t> weights, PlanePlan& plan) {
-  const std::uint64_t entries = std::uint64_t{plane.switch_count()} * plane.destination_count();
-  if (!may_balance(plane)) return;
-  const bool small = entries <= kMaxEntries / 16;
+  if (!may_spread(plane)) return;
+  const bool small = std::uint64_t{plane.switch_count()} * plane.destination_count() <= kMaxEntriesLookedAt;
   const bool regular = plan.nominal.slots.complete() && ranked.on.order.layered && weights.empty();
   if (regular && !small) return;
   const auto pairs = pair_weights(plane);
@@ -128,28 +126,11 @@ void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ran
   if (regular && is_even_enough(fullest_load(plane, ranked.on.reach, closed_form, pairs), least_load(plane, pairs, {})))
     return;
   const NextHops hops = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach);
-  if (!may_balance(plane, hops)) return;
-  BalanceResult balanced = balance_ports(plane, hops, pairs, closed_form, weights);
-  const std::uint64_t of_closed_form = balanced.start_load;
-  // The closed form is a good start, and a valley of its own: on some fabrics what starts from nothing is a sixth less full. It loses the
-  // closed form's even shifts, so little is no reason.
-  if (!is_even_enough(balanced.max_load, balanced.least_load)) {
-    BalanceResult fresh = balance_ports(plane, hops, pairs, weights);
-    if (fresh.max_load < balanced.max_load - balanced.max_load / 16) balanced = std::move(fresh);
-  }
-  if (balanced.max_load < of_closed_form) plan.nominal.table = std::move(balanced.tables);
+  auto spread = spread_ports(plane, hops, pairs, closed_form, weights);
+  if (spread && spread->max_load < spread->start_load) plan.nominal.table = std::move(spread->tables);
 }
 
 }  // namespace
-
-bool may_balance(const Plane& plane) {
-  return std::uint64_t{plane.switch_count()} * plane.destination_count() <= kMaxEntries;
-}
-
-bool may_balance(const Plane& plane, const NextHops& hops) {
-  const std::uint64_t per_home = hops.arc_count() / std::max<std::size_t>(1, plane.homes.size());
-  return per_home * plane.destination_count() <= kMaxBalanceWork;
-}
 
 OrderedReach reach_on(const Plane& plane, const LivePlane& live, SwitchOrder order) {
   OrderedReach found{std::move(order), {}, {}};

@@ -55,10 +55,6 @@ OrderedReach reach_on(const Plane& plane, const LivePlane& live, SwitchOrder ord
 // The same on a flooded order where the given one leaves connected pairs of end ports without a route.
 OrderedReach reach_all(const Plane& plane, const LivePlane& live, SwitchOrder order);
 
-// Whether tables of the plane are small enough to be balanced at all.
-bool may_balance(const Plane& plane);
-bool may_balance(const Plane& plane, const NextHops& hops);
-
 // Whether every end port has a route to every destination; end_ports_only: to every other end port.
 bool all_reached(const Plane& plane, const Reach& reach, bool end_ports_only);
 // Whether a pair of end ports that links connect has no route that goes up and then down. (A failure may leave the

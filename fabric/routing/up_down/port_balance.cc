@@ -12,7 +12,6 @@ namespace railweave::fabric {
 namespace {
 
 constexpr std::uint32_t kNoArc = UINT32_MAX;
-constexpr std::uint64_t kLargestWeight = 1024;
 constexpr unsigned kPatience = 3;  // rounds without improvement before it stops
 // Small fabrics get more rounds, as long as all rounds together take fewer steps than this.
 constexpr std::uint64_t kCheapSteps = 300'000;
@@ -27,15 +26,11 @@ class Balance {
       : plane_(plane),
         hops_(hops),
         pair_weight_(std::move(pair_weight)),
+        weight_(scaled_weights(plane, weights)),
         load_(plane.arcs.size(), 0),
         choice_(plane.destination_count() * plane.switch_count(), kNoArc),
         flow_(plane.switch_count()),
         cost_(plane.switch_count()) {
-    const std::uint64_t heaviest = weights.empty() ? 1 : std::max<std::uint64_t>(1, std::ranges::max(weights));
-    for (std::size_t d = 0; d < plane.destination_count(); ++d) {
-      const std::uint64_t weight = weights.empty() ? 1 : weights[d] * kLargestWeight / heaviest;
-      weight_.push_back(std::max<std::uint64_t>(1, weight));
-    }
     list_destinations();
     std::uint64_t hosts = 0, ports = 0, senders = 0;
     for (const Home& home : plane.homes) {

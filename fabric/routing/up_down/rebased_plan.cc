@@ -10,7 +10,7 @@
 #include "fabric/routing/plane/switch_order.h"
 #include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/plane_state.h"
-#include "fabric/routing/up_down/port_balance.h"
+#include "fabric/routing/up_down/port_spread.h"
 
 namespace railweave::fabric {
 
@@ -42,7 +42,7 @@ std::optional<LivePlane> basis_of(const RoutingInput& input, const Plane& plane)
 
 struct Candidate {
   PlanePlanPtr plan;
-  std::uint64_t fullest = UINT64_MAX;  // as BalanceResult::max_load
+  std::uint64_t fullest = UINT64_MAX;  // as LoadShiftResult::max_load
 };
 
 // On the order of the cabled plan.
@@ -52,16 +52,13 @@ Candidate on_same_order(const RoutingInput& input, const Plane& plane, const Pla
   const auto weights = local_weights(input, plane);
   const PlaneState state = fresh_state(plane, cabled, basis);
   const NextHops hops = NextHops::up_down(plane, state.directions, state.reach);
-  if (!may_balance(plane, hops)) return {};
-  // From the routes as repaired, and from none: whichever fills the fullest link less.
-  BalanceResult balanced =
-      balance_ports(plane, hops, pair_weights(plane), tables_of(plane, state, input.threads), weights, kEffort);
-  BalanceResult other = balance_ports(plane, hops, pair_weights(plane), weights, kEffort);
-  if (other.max_load < balanced.max_load) balanced = std::move(other);
+  auto spread =
+      spread_ports(plane, hops, pair_weights(plane), tables_of(plane, state, input.threads), weights, kEffort);
+  if (!spread) return {};
   auto plan = std::make_shared<PlanePlan>(*cabled);
-  plan->nominal.table = std::move(balanced.tables);
+  plan->nominal.table = std::move(spread->tables);
   plan->cabled = cabled;
-  return {std::move(plan), balanced.max_load};
+  return {std::move(plan), spread->max_load};
 }
 
 // The plane without the arcs that were out of use: as if it had been cabled so.
@@ -99,10 +96,11 @@ Plane without_arcs(const Plane& plane, const LivePlane& basis) {
   return cut;
 }
 
-// The fullest arc of tables, as BalanceResult::max_load.
+// The fullest arc of tables, as LoadShiftResult::max_load.
 std::uint64_t fullest_of(const Plane& plane, const PlaneTables& tables, const NextHops& hops,
                          std::span<const std::uint32_t> weights) {
-  return balance_ports(plane, hops, pair_weights(plane), tables, weights, {.rounds = 0}).start_load;
+  const auto shifted = shift_loads(plane, hops, pair_weights(plane), tables, weights, 0);
+  return shifted ? shifted->start_load : UINT64_MAX;
 }
 
 // As planned for a fabric that was cabled so, on whatever order that has.
@@ -132,7 +130,7 @@ Candidate on_own_order(const RoutingInput& input, const Plane& plane, const Plan
 PlanePlanPtr plan_on_basis(const RoutingInput& input, const Plane& plane, const PlanePlanPtr& cabled,
                            const PlanChoice& choice) {
   const auto basis = basis_of(input, plane);
-  if (!basis || !may_balance(plane)) return cabled;
+  if (!basis || !may_spread(plane)) return cabled;
   Candidate best = on_same_order(input, plane, cabled, *basis);
   if (!best.plan) return cabled;
   if (basis->drained_count > 0) return best.plan;

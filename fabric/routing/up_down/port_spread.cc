@@ -1,0 +1,50 @@
+#include "fabric/routing/up_down/port_spread.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "fabric/routing/up_down/host_load.h"
+
+namespace railweave::fabric {
+namespace {
+
+// Limits of the work, in steps of a few nanoseconds. It is done once per cabling, not per failure.
+constexpr std::uint64_t kMaxShiftEntries = 64'000'000;  // of 6 bytes each
+constexpr std::uint64_t kMaxBalanceEntries = 16'000'000;
+constexpr std::uint64_t kMaxBalanceWork = 25'000'000;  // per round
+
+std::uint64_t entries_of(const Plane& plane) { return std::uint64_t{plane.switch_count()} * plane.destination_count(); }
+
+bool may_balance(const Plane& plane, const NextHops& hops) {
+  const std::uint64_t per_home = hops.arc_count() / std::max<std::size_t>(1, plane.homes.size());
+  return entries_of(plane) <= kMaxBalanceEntries && per_home * plane.destination_count() <= kMaxBalanceWork;
+}
+
+}  // namespace
+
+bool may_spread(const Plane& plane) { return entries_of(plane) <= kMaxShiftEntries; }
+
+std::optional<LoadShiftResult> spread_ports(const Plane& plane, const NextHops& hops,
+                                            std::span<const std::uint32_t> pair_weight, const PlaneTables& start,
+                                            std::span<const std::uint32_t> weights, const BalanceEffort& effort) {
+  auto best = shift_loads(plane, hops, pair_weight, start, weights);
+  const bool near_bound = best && best->max_load <= best->least_load + best->least_load / 16;
+  if (near_bound || !may_balance(plane, hops)) return best;
+  const std::vector<std::uint32_t> pairs(pair_weight.begin(), pair_weight.end());
+  const auto take_better = [&](const BalanceResult& balanced) {
+    auto shifted = shift_loads(plane, hops, pair_weight, balanced.tables, weights);
+    if (!shifted || (best && shifted->max_load >= best->max_load)) return;
+    shifted->start_load = best ? best->start_load : UINT64_MAX;
+    best = std::move(shifted);
+  };
+  const BalanceResult balanced = balance_ports(plane, hops, pairs, start, weights, effort);
+  take_better(balanced);
+  // The start is a valley of its own: on some fabrics what starts from nothing is a sixth less full.
+  if (!is_even_enough(balanced.max_load, balanced.least_load)) {
+    take_better(balance_ports(plane, hops, pairs, weights, effort));
+  }
+  return best;
+}
+
+}  // namespace railweave::fabric
