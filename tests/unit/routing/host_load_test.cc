@@ -10,6 +10,7 @@
 #include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/plane_plan.h"
 #include "fabric/routing/up_down/table_fill.h"
+#include "tests/unit/routing/followed.h"
 #include "tests/unit/routing/random_fabric.h"
 #include "tests/unit/routing/routed.h"
 
@@ -17,42 +18,10 @@ namespace railweave::fabric {
 namespace {
 
 using testing::build;
+using testing::follow;
+using testing::Followed;
 using testing::input_of;
 using testing::random_tree;
-
-struct Followed {
-  std::uint64_t fullest = 0;
-  bool dropped = false;
-};
-
-Followed follow(const Plane& plane, const Reach& reach, const PlaneTables& tables,
-                const std::vector<std::uint32_t>& weight) {
-  Followed found;
-  std::vector<std::uint64_t> load(plane.arcs.size(), 0);
-  for (const Home& from : plane.homes) {
-    for (std::size_t h = 0; h < plane.homes.size(); ++h) {
-      for (const Segment& segment : plane.segments_of(plane.homes[h])) {
-        if (segment.kind != DestinationKind::host || from.host_ports == 0 || reach.total(from.sw)[h] == kUnreachable)
-          continue;
-        for (std::uint32_t d = segment.first; d < segment.first + segment.count; ++d) {
-          for (std::uint32_t s = from.sw; s != plane.homes[h].sw;) {
-            const auto arcs = plane.arcs_of(s);
-            const auto at = std::ranges::find(arcs, tables.at(s, d), &Arc::port);
-            if (at == arcs.end()) {
-              found.dropped = true;
-              break;
-            }
-            const std::size_t a = plane.first_arc[s] + static_cast<std::size_t>(at - arcs.begin());
-            load[a] += std::uint64_t{from.host_ports} * weight[a];
-            s = at->to;
-          }
-        }
-      }
-    }
-  }
-  if (!load.empty()) found.fullest = std::ranges::max(load);
-  return found;
-}
 
 // The same tables with an entry of one switch that drops packets.
 PlaneTables without_one(const PlaneTables& tables, const Plane& plane, std::uint64_t seed) {
