@@ -201,8 +201,14 @@ type PlacedRanks struct {
 	Items []Rank `json:"items"`
 }
 
+// Predicted is the cost that places are compared by.
+type Predicted struct {
+	CommunicationMs *float64 `json:"communicationMs"`
+}
+
 type PlacementAnswer struct {
 	Ranks       PlacedRanks  `json:"ranks"`
+	Predicted   *Predicted   `json:"predicted"`
 	Outcome     string       `json:"outcome"`
 	Reason      string       `json:"reason"`
 	Explanation *Explanation `json:"explanation"`
