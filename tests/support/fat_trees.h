@@ -28,6 +28,7 @@ struct FatTreeShape {
   bool aggregation_nodes = false;
   unsigned planes = 1;          // number of copies of the tree, each a subnet
   std::uint64_t guid_seed = 0;  // not 0: GUIDs in random order
+  unsigned lost_permille = 0;   // of the cables between switches, by a fixed seed
 
   [[nodiscard]] unsigned hosts() const { return planes * pods * leaves_per_pod * hosts_per_leaf; }
 };
@@ -124,6 +125,7 @@ class FatTreeBuilder {
     const unsigned pod = i / shape_.leaves_per_pod, in_pod = i % shape_.leaves_per_pod;
     for (unsigned s = 0; s < shape_.spines_per_pod; ++s) {
       for (unsigned c = 0; c < shape_.leaf_cables; ++c) {
+        if (is_lost()) continue;
         builder_.connect(CableEnd(plane.leaf[i], shape_.hosts_per_leaf + s * shape_.leaf_cables + c + 1),
                          CableEnd(plane.spine[pod * shape_.spines_per_pod + s], in_pod * shape_.leaf_cables + c + 1),
                          cable_);
@@ -136,6 +138,7 @@ class FatTreeBuilder {
     const unsigned first_up = shape_.leaves_per_pod * shape_.leaf_cables;
     for (unsigned k = 0; k < shape_.cores_per_spine; ++k) {
       for (unsigned c = 0; c < shape_.spine_cables; ++c) {
+        if (is_lost()) continue;
         builder_.connect(CableEnd(plane.spine[i], first_up + k * shape_.spine_cables + c + 1),
                          CableEnd(plane.core[in_pod * shape_.cores_per_spine + k], pod * shape_.spine_cables + c + 1),
                          cable_);
@@ -143,7 +146,10 @@ class FatTreeBuilder {
     }
   }
 
+  bool is_lost() { return shape_.lost_permille > 0 && lost_() % 1000 < shape_.lost_permille; }
+
   const FatTreeShape& shape_;
+  std::mt19937_64 lost_{1};
   unsigned leaves_, spines_, cores_;
   TopologyBuilder builder_;
   LinkSpec cable_ = infiniband_link(4, LinkSpeed::ndr);

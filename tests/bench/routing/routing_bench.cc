@@ -74,6 +74,45 @@ void FullTables(benchmark::State& state) {
   state.counters["memset_ms"] = memset_ms(bytes);
 }
 
+// Of a tree that was cabled without some of its links, beside the whole tree, whose tables are in closed form. fullest: the fullest
+// link as a share of what the tightest switch's own links must carry (in pairs of host ports).
+void LostCables(benchmark::State& state) {
+  Fabric& whole = fabric_of(state.range(0));
+  FatTreeShape shape = shape_of(state.range(0));
+  shape.lost_permille = static_cast<unsigned>(state.range(1));
+  const TopologyPtr topology = testing::make_fat_tree(shape);
+  const RoutingInput input{.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};
+  const RoutingEngine* engine = choose_engine(*input.scope).engine;
+  using Clock = std::chrono::steady_clock;
+  const auto took_ms = [](const RoutingEngine& by, const RoutingInput& of) {
+    const auto started = Clock::now();
+    benchmark::DoNotOptimize(by.route(of));
+    return std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  };
+  double whole_ms = 0, lost_ms = 0;
+  for (auto _ : state) {
+    whole_ms += took_ms(*whole.engine, whole.input);
+    const double one_ms = took_ms(*engine, input);
+    lost_ms += one_ms;
+    state.SetIterationTime(one_ms / 1000);
+  }
+  const auto report = audit(input.view, engine->route(input).value().tables, {}, {.shift_samples = 0});
+  std::uint64_t bound = 0;
+  for (const SwitchId sw : topology->switches()) {
+    std::uint64_t hosts = 0, up = 0;
+    for (const PortId port : topology->ports(sw)) {
+      if (topology->hca_of(topology->peer(port))) ++hosts;
+      if (topology->peer(port) && topology->switch_of(topology->peer(port))) ++up;
+    }
+    if (up > 0) bound = std::max(bound, hosts * (topology->hosts().size() - hosts) / up);
+  }
+  state.counters["whole_tree_ms"] = whole_ms / static_cast<double>(state.iterations());
+  state.counters["times_whole_tree"] = lost_ms / whole_ms;
+  state.counters["fullest"] = static_cast<double>(report.max_link_load_hosts);
+  state.counters["bound"] = static_cast<double>(bound);
+  state.counters["unreachable"] = static_cast<double>(report.unreachable_pairs);
+}
+
 void Scope(benchmark::State& state) {
   Fabric& fabric = fabric_of(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(RoutingScope::make(fabric.input.scope->topology_ptr()));
@@ -156,6 +195,14 @@ BENCHMARK(FullTables)
     ->Args({65536, 2})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+BENCHMARK(LostCables)
+    ->ArgNames({"hosts", "permille"})
+    ->Args({648, 10})
+    ->Args({1728, 10})
+    ->Args({1728, 100})
+    ->Args({11664, 10})
+    ->Unit(benchmark::kMillisecond)
+    ->UseManualTime();
 BENCHMARK(RerouteOneLink)->Arg(648)->Arg(1728)->Arg(11664)->Arg(65536)->Unit(benchmark::kMillisecond)->Iterations(60);
 BENCHMARK(RerouteOnePercent)->Arg(1728)->Arg(11664)->Unit(benchmark::kMillisecond);
 BENCHMARK(Audit)->Args({1728, 1})->Args({11664, 1})->Args({11664, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
