@@ -54,7 +54,7 @@ def advice(session):
             (400, "body.duplicateField", json.dumps({"job": wide, "nodes": nodes})[:-1] + ', "nodes": []}'),
             (400, "jobs.invalid", {"job": {**wide, "parallelism": {"tensor": 0}}, "nodes": nodes}),
             (400, "jobs.unknownPriority", {"job": {**wide, "priority": "none"}, "nodes": nodes}),
-            (400, "tenants.unknown", {"job": {**wide, "tenant": "nobody"}, "nodes": nodes}),
+            (400, "tenants.unknown", {"job": {**wide, "tenant": "unknown"}, "nodes": nodes}),
             (415, "http.mediaType", None)):
         if code == "http.mediaType":
             session.call("advisePlacement", status, code, body=json.dumps({"job": wide, "nodes": nodes}),
