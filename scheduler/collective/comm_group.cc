@@ -16,6 +16,8 @@ std::uint64_t group_size(const Parallelism& p, CommGroup group) {
       return std::uint64_t{p.context} * p.data;
     case CommGroup::pipeline:
       return p.pipeline;
+    case CommGroup::roles:
+      break;
   }
   return 0;
 }
@@ -32,6 +34,8 @@ const GroupTraffic& traffic_of_group(const TrafficSpec& traffic, CommGroup group
       return traffic.data;
     case CommGroup::expert_data:
       return traffic.expert_data;
+    case CommGroup::roles:
+      return traffic.roles;
     case CommGroup::pipeline:
       break;
   }

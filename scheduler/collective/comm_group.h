@@ -1,4 +1,4 @@
-// The kinds of groups in which a job's ranks communicate.
+// The kinds of groups in which a job's ranks communicate; `roles`: with ranks of other roles of their gang.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace railweave::scheduler {
 
-enum class CommGroup : std::uint8_t { tensor, context, expert, data, expert_data, pipeline };
-inline constexpr std::size_t kCommGroups = 6;
-BOOST_DESCRIBE_ENUM(CommGroup, tensor, context, expert, data, expert_data, pipeline)
+enum class CommGroup : std::uint8_t { tensor, context, expert, data, expert_data, pipeline, roles };
+inline constexpr std::size_t kCommGroups = 7;
+BOOST_DESCRIBE_ENUM(CommGroup, tensor, context, expert, data, expert_data, pipeline, roles)
 
-// Ranks of one group of the kind.
+// Ranks of one group of the kind; of roles, whose ranks are of other jobs as well: 0.
 std::uint64_t group_size(const Parallelism& parallelism, CommGroup group);
 const GroupTraffic& traffic_of_group(const TrafficSpec& traffic, CommGroup group);
 // Whether the group's transfers come in pairs, one after the other: the second the reverse of the first.

@@ -44,15 +44,13 @@ void add_ring(std::vector<RankFlow>& flows, const Ranks& ring, double bytes) {
 std::vector<RankFlow> job_flows(const FabricBundles& bundles, std::span<const fabric::GpuId> gpu_of_rank,
                                 const Parallelism& parallelism, const TrafficSpec& traffic, CommGroup group,
                                 bool nvls) {
-  const std::array<const GroupTraffic*, kCommGroups> by_group{&traffic.tensor, &traffic.context,     &traffic.expert,
-                                                              &traffic.data,   &traffic.expert_data, &traffic.pipeline};
-  const GroupTraffic& own = *by_group[static_cast<std::size_t>(group)];
+  const GroupTraffic& own = traffic_of_group(traffic, group);
   const double bytes = own.bytes;
   const bool pushes = group != CommGroup::pipeline && there_and_back(group, own);
   const bool in_network =
       (group == CommGroup::data || group == CommGroup::expert_data) && own.exchange == GradientExchange::in_network;
   std::vector<RankFlow> flows;
-  if (bytes <= 0) return flows;
+  if (bytes <= 0 || group == CommGroup::roles) return flows;
   const auto place = [&](std::uint32_t rank) -> const FabricBundles::Place& {
     return bundles.place(gpu_of_rank[rank]);
   };

@@ -8,6 +8,7 @@
 
 #include "fabric/base/check.h"
 #include "scheduler/collective/collective.h"
+#include "scheduler/collective/role_flows.h"
 
 namespace railweave::scheduler {
 
@@ -46,6 +47,8 @@ void PlacementCostModel::for_each_group(CommGroup group, Visit visit) {
     case CommGroup::pipeline:
       varied[4] = true;
       break;
+    case CommGroup::roles:
+      return;
   }
   std::vector<std::uint64_t> bases{0}, offsets{0};
   std::uint64_t stride = 1;
@@ -253,7 +256,7 @@ namespace {
 
 AssumedAlgorithm algorithm_of(const GpuGeneration& generation, CommGroup group, const GroupTraffic& traffic,
                               std::uint64_t members, std::uint32_t domains, bool reduced) {
-  if (group == CommGroup::pipeline) return AssumedAlgorithm::point_to_point;
+  if (group == CommGroup::pipeline || group == CommGroup::roles) return AssumedAlgorithm::point_to_point;
   if (group == CommGroup::expert) return AssumedAlgorithm::all_to_all;
   if (there_and_back(group, traffic)) return AssumedAlgorithm::parameter_servers;
   if (reduced) return AssumedAlgorithm::in_network;
@@ -293,6 +296,10 @@ GroupCost PlacementCostModel::finish(CommGroup group, const GroupTraffic& traffi
 double group_time_us(const GpuGeneration& generation, CommGroup group, const GroupTraffic& traffic,
                      std::uint64_t members, std::uint32_t domains, double transfer_us) {
   const double calls = std::max(traffic.calls, 1.0);
+  if (group == CommGroup::roles) {  // messages, one way
+    return calls * call_us(generation.constants, generation.nvls, 1, std::min(domains, 2U), traffic.bytes / calls,
+                           transfer_us / calls, 1);
+  }
   if (there_and_back(group, traffic)) {  // each a message between two
     return 2 * calls *
            call_us(generation.constants, generation.nvls, 1, std::min(domains, 2U), traffic.bytes / calls,
@@ -335,6 +342,31 @@ GroupCost PlacementCostModel::cost_of(CommGroup group, const GroupTraffic& traff
   return finish(group, traffic, members, domains);
 }
 
+// All flows with ranks of other jobs at once.
+GroupCost PlacementCostModel::cost_of_roles(std::size_t ranks, const TrafficSpec& traffic) {
+  if (traffic.roles.bytes <= 0 || traffic.peers.empty()) return {};
+  const CollectiveConstants& c = generation_.constants;
+  const std::vector<Spot>& spots = job_.spots();
+  std::uint32_t domains = 0;
+  far_us_ = 0;
+  in_network_ = false;
+  for (const RankFlow& flow : role_flows(ranks, traffic)) {
+    const Spot &from = spots[flow.from], &to = spots[flow.to];
+    domains = std::max(domains, from.unit == to.unit ? 1U : 2U);
+    if (job_.spans_sites()) far_us_ = std::max(far_us_, wan_us(from, to));
+    job_.add_hop(from, to, flow.bytes / c.network_efficiency, flow.bytes / c.ring_efficiency);
+  }
+  if (domains == 0) return {};
+  return finish(CommGroup::roles, traffic.roles, 2, domains);
+}
+
+std::optional<std::pair<std::uint32_t, std::uint32_t>> PlacementCostModel::cut() const {
+  const auto& cut = job_.cut();
+  const std::uint64_t ranks = rank_count(parallelism_);
+  if (cut && (cut->first >= ranks || cut->second >= ranks)) return std::nullopt;
+  return cut;
+}
+
 PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_rank, const Parallelism& parallelism,
                                           const TrafficSpec& traffic, std::span<const double> capacity_mbps,
                                           std::span<const double> residual_mbps, LinkTraffic* loads) {
@@ -344,6 +376,11 @@ PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_
                   "residual capacities are by bundle");
   parallelism_ = parallelism;
   loads_ = loads;
+  const std::size_t ranks = gpu_of_rank.size();
+  if (!traffic.peers.empty()) {
+    with_peers_ = gpus_with_peers(gpu_of_rank, traffic);
+    gpu_of_rank = with_peers_;
+  }
   job_.set_job(gpu_of_rank, capacity_mbps, residual_mbps, *parts_);
   domains_.set_unit_count(job_.unit_count());
   pod_count_.assign(job_.pair_count(), 0);
@@ -351,7 +388,8 @@ PlacementCost PlacementCostModel::predict(std::span<const fabric::GpuId> gpu_of_
   PlacementCost cost;
   for (std::size_t g = 0; g < kCommGroups; ++g) {
     const auto group = static_cast<CommGroup>(g);
-    cost.groups[g] = cost_of(group, traffic_of_group(traffic, group));
+    cost.groups[g] =
+        group == CommGroup::roles ? cost_of_roles(ranks, traffic) : cost_of(group, traffic_of_group(traffic, group));
     cost.total_us += cost.groups[g].time_us;
   }
   cost.uplink_gpu_us = uplink_gpu_us_;

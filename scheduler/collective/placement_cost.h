@@ -73,7 +73,7 @@ class PlacementCostModel {
                         const TrafficSpec& traffic, std::span<const double> capacity_mbps,
                         std::span<const double> residual_mbps = {}, LinkTraffic* loads = nullptr);
   // Two ranks of the last placement that have to reach each other and do not; none: only capacities may be missing.
-  [[nodiscard]] const std::optional<std::pair<std::uint32_t, std::uint32_t>>& cut() const { return job_.cut(); }
+  [[nodiscard]] std::optional<std::pair<std::uint32_t, std::uint32_t>> cut() const;
 
  private:
   template <class Visit>
@@ -88,6 +88,7 @@ class PlacementCostModel {
   void uncount(Members members);
   GroupCost finish(CommGroup group, const GroupTraffic& traffic, std::uint64_t members, std::uint32_t domains);
   GroupCost cost_of(CommGroup group, const GroupTraffic& traffic);
+  GroupCost cost_of_roles(std::size_t ranks, const TrafficSpec& traffic);
 
   const FabricBundles& bundles_;
   const NetworkParts* parts_;
@@ -95,6 +96,7 @@ class PlacementCostModel {
 
   // Of one job.
   Parallelism parallelism_;
+  std::vector<fabric::GpuId> with_peers_;  // its GPUs, then those of its peers; empty: it has none
   LinkTraffic* loads_ = nullptr;
   JobBundles job_;
 

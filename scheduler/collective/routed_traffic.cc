@@ -8,6 +8,7 @@
 
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/link_senders.h"
+#include "scheduler/collective/role_flows.h"
 
 namespace railweave::scheduler {
 namespace {
@@ -138,7 +139,7 @@ std::vector<double> routed_capacities_mbps(const fabric::FabricView& view, const
 
 double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic) {
   const auto ranks = static_cast<double>(rank_count(parallelism));
-  double count = 0;
+  double count = role_flow_count(static_cast<std::size_t>(ranks), traffic);
   for (std::size_t g = 0; g < kCommGroups; ++g) {
     const auto group = static_cast<CommGroup>(g);
     const GroupTraffic& own = traffic_of_group(traffic, group);
@@ -155,6 +156,8 @@ LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> 
                            const LinkTraffic& bundled) {
   LinkTraffic routed;
   JobWalk walk(in, gpu_of_rank);
+  const std::vector<GpuId> all = gpus_with_peers(gpu_of_rank, traffic);
+  JobWalk walk_with_peers(in, all);
   for (std::size_t g = 0; g < kCommGroups; ++g) {
     const auto group = static_cast<CommGroup>(g);
     const GroupTraffic& own = traffic_of_group(traffic, group);
@@ -176,8 +179,12 @@ LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> 
     const bool turns = there_and_back(group, own);
     LinkSums there, back;
     bool second = false;
-    for (const RankFlow& flow : job_flows(in.bundles, gpu_of_rank, parallelism, traffic, group, generation.nvls)) {
-      if (!walk.add(flow, generation.constants.network_efficiency, second ? back : there, load.path_us)) {
+    const bool roles = group == CommGroup::roles;
+    JobWalk& walks = roles ? walk_with_peers : walk;
+    for (const RankFlow& flow :
+         roles ? role_flows(gpu_of_rank.size(), traffic)
+               : job_flows(in.bundles, gpu_of_rank, parallelism, traffic, group, generation.nvls)) {
+      if (!walks.add(flow, generation.constants.network_efficiency, second ? back : there, load.path_us)) {
         load.floor_us = std::numeric_limits<double>::infinity();
       }
       second = turns && !second;

@@ -40,8 +40,13 @@ StepTime training_step(const ModelSpec& model, const Parallelism& parallelism, c
   const double work = step_flops(model) * (model.recompute ? 4.0 / 3 : 1);
   step.compute_us = work / (peak * generation.compute_efficiency) * 1e6;
 
-  const std::array<double, kCommGroups> overlap{model.overlap_tensor, model.overlap_context, model.overlap_expert,
-                                                model.overlap_data,   model.overlap_data,    model.overlap_pipeline};
+  const std::array<double, kCommGroups> overlap{model.overlap_tensor,
+                                                model.overlap_context,
+                                                model.overlap_expert,
+                                                model.overlap_data,
+                                                model.overlap_data,
+                                                model.overlap_pipeline,
+                                                0};
   for (std::size_t g = 0; g < kCommGroups; ++g) {
     step.exposed_us[g] = communication_us[g] - overlap[g] * std::min(communication_us[g], step.compute_us);
   }
@@ -50,7 +55,7 @@ StepTime training_step(const ModelSpec& model, const Parallelism& parallelism, c
       step.compute_us + exposed(CommGroup::tensor) + exposed(CommGroup::context) + exposed(CommGroup::expert);
   step.bubble_us = steady * (parallelism.pipeline - 1) / (model.virtual_stages * micro_batches(model, parallelism));
   step.step_us = steady + step.bubble_us + exposed(CommGroup::pipeline) + exposed(CommGroup::data) +
-                 exposed(CommGroup::expert_data);
+                 exposed(CommGroup::expert_data) + exposed(CommGroup::roles);
   step.tokens_per_s = step_tokens(model) / step.step_us * 1e6;
   step.model_flops_utilization = step_flops(model) / (peak * step.step_us / 1e6);
   return step;

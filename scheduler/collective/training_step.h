@@ -4,7 +4,7 @@
 //             token passes through (Chowdhery et al., "PaLM", 2022, appendix B); a third more with recomputation.
 //   bubble    (PP - 1) / (virtual stages x M) of the steady state (Narayanan et al., SC 2021, section 2.2)
 //   exposed   of each group: its time less what hides behind computation, at most overlap x min(time, compute)
-//   step      (compute + exposed tensor, context, expert) (1 + bubble) + exposed pipeline, data, expert data
+//   step      (compute + exposed tensor, context, expert) (1 + bubble) + exposed pipeline, data, expert data, roles
 #pragma once
 
 #include <array>

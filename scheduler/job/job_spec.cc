@@ -229,6 +229,20 @@ Result<void> check_cpu_roles(const JobSpec& spec) {
   return {};
 }
 
+Result<void> check_peers(const JobSpec& spec) {
+  constexpr double kMaxBytes = 1e18;
+  if (spec.peers.size() > JobSpec::kMaxPeers) {
+    return invalid(fmt::format("a job exchanges data with at most {} others of its gang", JobSpec::kMaxPeers),
+                   "/peers");
+  }
+  for (std::size_t i = 0; i < spec.peers.size(); ++i) {
+    if (!(spec.peers[i].bytes >= 0 && spec.peers[i].bytes <= kMaxBytes)) {
+      return invalid("bytes are between 0 and 1e18", fmt::format("/peers/{}/bytesPerStep", i));
+    }
+  }
+  return {};
+}
+
 Result<void> check_traffic(const JobSpec& spec) {
   if (!spec.traffic) return {};
   constexpr double kMost = 1e18;  // bytes or calls of a rank and step; anything more is a mistake
@@ -307,6 +321,7 @@ Result<void> check_one_shape(const JobSpec& spec) {
   if (auto checked = check_room_beside(spec); !checked) return checked;
   if (auto checked = check_cpu_roles(spec); !checked) return checked;
   if (auto checked = check_traffic(spec); !checked) return checked;
+  if (auto checked = check_peers(spec); !checked) return checked;
   if (spec.expected_duration_s &&
       (*spec.expected_duration_s <= 0 || *spec.expected_duration_s > JobSpec::kMaxDurationS)) {
     return invalid("must be longer than zero and at most ten years", "/expectedDuration");

@@ -11,6 +11,7 @@
 #include "fabric/base/units.h"
 #include "fabric/topology/locality.h"
 #include "scheduler/job/model.h"
+#include "scheduler/job/role_traffic.h"
 
 namespace railweave::scheduler {
 
@@ -111,6 +112,7 @@ struct JobSpec {
   static constexpr std::uint32_t kMaxSparesPerDomain = 1024;
   static constexpr std::size_t kMaxCpuRoles = 16;
   static constexpr std::uint32_t kMaxCpuMembers = 4096;  // of one role
+  static constexpr std::size_t kMaxPeers = 64;
   static constexpr std::int64_t kMaxDurationS = 10LL * 366 * 24 * 3600;
 
   std::string name;
@@ -143,6 +145,7 @@ struct JobSpec {
   std::uint32_t spares_per_domain = 0;
 
   std::vector<CpuRole> cpu_roles;
+  std::vector<RolePeer> peers;  // of the gang that it was submitted in
 
   std::optional<ModelSpec> model;      // what it computes: predicts the time of a step
   std::optional<TrafficSpec> traffic;  // what it sends, instead of what the model implies

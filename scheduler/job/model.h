@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "fabric/topology/ids.h"
+#include "scheduler/job/role_traffic.h"
 
 namespace railweave::scheduler {
 
@@ -83,6 +87,12 @@ struct GroupTraffic {
   std::uint32_t servers = 1;                            // of parameter_servers; in groups that are smaller, all serve
   friend bool operator==(const GroupTraffic&, const GroupTraffic&) = default;
 };
+// Another job with whose ranks a job's ranks exchange data, where it runs.
+struct PlacedPeer {
+  RolePeer peer;
+  std::vector<fabric::GpuId> gpu_of_rank;
+  friend bool operator==(const PlacedPeer&, const PlacedPeer&) = default;
+};
 struct TrafficSpec {
   GroupTraffic
       tensor;  // all-reduce (or reduce-scatter and all-gather, which move as much) among ranks that differ in tp
@@ -91,6 +101,10 @@ struct TrafficSpec {
   GroupTraffic data;         // all-reduce of dense gradients among those that differ in cp, ep and dp
   GroupTraffic expert_data;  // all-reduce of experts' gradients among those that differ in cp and dp
   GroupTraffic pipeline;     // point to point to the next stage, and as much back
+  // With ranks of other jobs: what `peers` say, in all. No part of a request: filled in where it is known which GPUs those
+  // ranks have (scheduler/placement/score/job_traffic.h).
+  GroupTraffic roles;
+  std::vector<PlacedPeer> peers;
   friend bool operator==(const TrafficSpec&, const TrafficSpec&) = default;
 };
 

@@ -196,6 +196,11 @@ void Placer::set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps
   impl_->set_residual(std::move(bundle_mbps));
 }
 void Placer::set_parts(std::shared_ptr<const NetworkParts> parts) { impl_->set_parts(std::move(parts)); }
+void Placer::set_peers(PeerGpus peers) { impl_->set_peers(std::move(peers)); }
+const PeerGpus& Placer::peers() const { return impl_->peers(); }
+double Placer::shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  return impl_->shared_us(spec, gpu_of_rank);
+}
 void Placer::set_routes(RouteScorer* routes) { impl_->set_routes(routes); }
 std::optional<double> Placer::period_us(const JobSpec& spec, const Placement& placement) {
   if (!placement.predicted || !placement.predicted->reachable) return std::nullopt;

@@ -28,6 +28,7 @@
 #include "scheduler/placement/fit/placement.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/fit/placement_tree.h"
+#include "scheduler/placement/score/job_traffic.h"
 #include "scheduler/placement/score/route_scorer.h"
 
 namespace railweave::scheduler {
@@ -59,6 +60,13 @@ class Placer {
   // Where bundles and routes differ about the place that bundles choose, the best places of bundles are compared on routes
   // (placer_routes.cc). Null: on bundles alone. Borrowed.
   void set_routes(RouteScorer* routes);
+  // Where the peers of jobs are (JobSpec::peers); until then nothing is exchanged with them. All of a job's peers count in the
+  // choice of its place, and those that RolePeer::counted says in what is predicted.
+  void set_peers(PeerGpus peers);
+  [[nodiscard]] const PeerGpus& peers() const;
+  // The communication of a step there beside the traffic of other jobs, on bundles, with counted peers: what places of several
+  // jobs together are compared by.
+  [[nodiscard]] double shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // The time of a predicted placement by which a job is faster or slower: of a step, where the job states a model or

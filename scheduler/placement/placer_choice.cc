@@ -18,16 +18,47 @@ Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, 
                                                            const NodeFilters::Filters& filters) {
   if (options_.policy == PlacementPolicy::cost) {
     scorer_.set_job(spec, generation_on(spec, model));
-    if (!claims.any()) return candidates(search_, {&spec, &tree_, filters.allowed, filters.full_rate});
     std::vector<JobSearch::Filter> full_rate;
-    for (const auto& filter : filters.full_rate) full_rate.push_back(intersection(claims.filter(), filter));
-    return candidates(search_, {&spec, &tree_, claims.filter(), full_rate});
+    if (claims.any()) {
+      for (const auto& filter : filters.full_rate) full_rate.push_back(intersection(claims.filter(), filter));
+    }
+    const JobSearch::Filter& allowed = claims.any() ? claims.filter() : filters.allowed;
+    const std::span<const JobSearch::Filter> of_full_rate = claims.any() ? full_rate : filters.full_rate;
+    auto list = candidates(search_, {&spec, &tree_, allowed, of_full_rate});
+    if (list && !list->empty()) add_near_peers(spec, allowed, *list);
+    return list;
   }
   auto found = search_.find(spec, tree_, claims.filter());
   if (!found) return std::unexpected(std::move(found.error()));
   std::vector<Candidate> list;
   if (*found) list.push_back({std::move(**found)});
   return list;
+}
+
+// The same candidates within the groups of each level where its peers are, the nearest level first.
+void Placer::Impl::add_near_peers(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<Candidate>& list) {
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  JobSearch::Filter before;
+  for (unsigned level = 0; level < hierarchy.top() && !scorer_.placed_peers().empty(); ++level) {
+    auto near = std::make_shared<LeafFilter>(hierarchy.leaf_count(), std::uint8_t{0});
+    for (const PlacedPeer& with : scorer_.placed_peers()) {
+      for (const auto gpu : with.gpu_of_rank) {
+        const GroupIndex group = hierarchy.group_of_leaf(level, fabric_->leaf(gpu));
+        if ((*near)[hierarchy.first_leaf(level, group)] != 0) continue;
+        for (auto leaf = hierarchy.first_leaf(level, group); leaf < hierarchy.first_leaf(level, group + 1); ++leaf) {
+          (*near)[leaf] = 1;
+        }
+      }
+    }
+    if (before && *before == *near) continue;
+    before = near;
+    auto found = candidates(search_, {&spec, &tree_, intersection(filter, before), {}});
+    if (!found) return;
+    for (Candidate& candidate : *found) {
+      if (candidate.change == Candidate::Change::none) candidate.change = Candidate::Change::near_peers;
+      list.push_back(std::move(candidate));
+    }
+  }
 }
 
 bool Placer::Impl::is_new_layout(std::span<const fabric::GpuId> gpu_of_rank) {
@@ -129,7 +160,9 @@ Placement Placer::Impl::choose(const JobSpec& spec, const Claims& claims, const 
   const JobShape& shape = chosen->found.shape;
   // 3. Predictions and the answer.
   const Prediction beside = scorer_.prediction(choice_.best().cost);
-  const Prediction predicted = scorer_.prediction(cost_alone(choice_.best()));
+  const bool counted = std::ranges::all_of(scorer_.placed_peers(), [](const auto& with) { return with.peer.counted; });
+  const Prediction predicted = counted ? scorer_.prediction(cost_alone(choice_.best()))
+                                       : scorer_.predicted_with_counted(choice_.best().gpu_of_rank);
   if (alternatives != nullptr) add_scored(scored, chosen, *alternatives);
   Placement placement = placement_of_best(spec, claims, shape);
   placement.predicted = predicted;

@@ -50,8 +50,14 @@ class Placer::Impl {
   void set_parts(std::shared_ptr<const NetworkParts> parts) { scorer_.set_parts(std::move(parts)); }
   void set_routes(RouteScorer* routes) { routes_ = routes; }
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-    scorer_.set_job(spec, generation_of(*fabric_, gpu_of_rank));
+    scorer_.set_job(spec, generation_of(*fabric_, gpu_of_rank), PeersOf::counted);
     return scorer_.prediction(scorer_.cost_alone(gpu_of_rank));
+  }
+  void set_peers(PeerGpus peers) { scorer_.set_peers(std::move(peers)); }
+  [[nodiscard]] const PeerGpus& peers() const { return scorer_.peers(); }
+  [[nodiscard]] double shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+    scorer_.set_job(spec, generation_of(*fabric_, gpu_of_rank), PeersOf::counted);
+    return scorer_.cost(gpu_of_rank).total_us;
   }
   [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
@@ -94,6 +100,7 @@ class Placer::Impl {
   [[nodiscard]] const GpuGeneration& generation_on(const JobSpec& spec, unsigned model) const;
   [[nodiscard]] bool is_new_layout(std::span<const fabric::GpuId> gpu_of_rank);
   void score(const Claims& claims, bool compared, Layout& layout);
+  void add_near_peers(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<Candidate>& list);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
   void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
   // Nothing where a refinement does not apply to the best, or bundles promise nothing from it. promised: routes do.

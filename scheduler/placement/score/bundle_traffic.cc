@@ -30,7 +30,7 @@ BundleTraffic::Load BundleTraffic::load_of(const JobSpec& spec, std::span<const 
     models_.emplace_back(generation, std::make_unique<PlacementCostModel>(fabric_->bundles(), *generation));
     known = models_.end() - 1;
   }
-  const JobTraffic sent = traffic_of_job(spec);
+  const JobTraffic sent = traffic_of_job(spec, peers_);
   Load load;
   const PlacementCost alone =
       known->second->predict(gpu_of_rank, spec.parallelism, sent.traffic, fabric_->nominal_mbps(), {}, &load.traffic);

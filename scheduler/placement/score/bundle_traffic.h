@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "scheduler/collective/link_senders.h"
@@ -17,6 +18,8 @@ class BundleTraffic {
  public:
   explicit BundleTraffic(PlacementFabricPtr fabric);
 
+  // Where jobs' peers are, for jobs that are asked about or added from now on; until then nothing is sent to them.
+  void set_peers(PeerGpus peers) { peers_ = std::move(peers); }
   // Mb/s by bundle of the links that are up; until then all are. O(bundles).
   void set_capacities(std::vector<double> bundle_mbps);
 
@@ -40,6 +43,7 @@ class BundleTraffic {
   void refresh(std::span<const std::uint32_t> bundles);
 
   PlacementFabricPtr fabric_;
+  PeerGpus peers_;
   LinkSenders senders_;
   std::vector<double> capacity_mbps_;
   std::shared_ptr<std::vector<double>> residual_mbps_;

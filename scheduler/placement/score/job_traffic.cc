@@ -15,6 +15,20 @@ JobTraffic traffic_of_job(const JobSpec& spec) {
   return {traffic_of(assumed_model(spec.parallelism), spec.parallelism), true};
 }
 
+JobTraffic traffic_of_job(const JobSpec& spec, const PeerGpus& places, PeersOf of) {
+  JobTraffic traffic = traffic_of_job(spec);
+  if (!places) return traffic;
+  for (const RolePeer& peer : spec.peers) {
+    if (!peer.counted && of == PeersOf::counted) continue;
+    const auto gpus = places(peer.job);
+    if (gpus.empty()) continue;
+    traffic.traffic.peers.push_back({peer, {gpus.begin(), gpus.end()}});
+    traffic.traffic.roles.bytes += peer.bytes;
+    traffic.traffic.roles.calls = 1;
+  }
+  return traffic;
+}
+
 const GpuGeneration& generation_of(const PlacementFabric& fabric, unsigned model) {
   const GpuGeneration* const known = fabric.gpu_models().generation(model);
   return known == nullptr ? *find_generation("H100") : *known;

@@ -1,6 +1,8 @@
 // What a job sends, as stated or assumed, and on which generation of GPUs: the input for scoring its placement.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
 
 #include "scheduler/collective/calibration.h"
@@ -14,7 +16,16 @@ struct JobTraffic {
   TrafficSpec traffic;
   bool assumed = false;  // of assumed_model(): the job names neither model nor traffic
 };
-JobTraffic traffic_of_job(const JobSpec& spec);  // of a checked one
+JobTraffic traffic_of_job(const JobSpec& spec);  // of a checked one, without what it exchanges with its peers
+
+// The GPUs of a job, by rank; empty: it is not placed.
+using PeerGpus = std::function<std::span<const fabric::GpuId>(std::uint64_t job)>;
+enum class PeersOf : std::uint8_t {
+  counted,  // RolePeer::counted: what predictions and loads on links have
+  all,      // what the choice of a place depends on
+};
+// With what it exchanges with those of its peers that are placed. No function: with none of them.
+JobTraffic traffic_of_job(const JobSpec& spec, const PeerGpus& places, PeersOf of = PeersOf::counted);
 
 // What GPUs are, by PlacementFabric::gpu_models(): of a model; the fabric's first ones; the slowest of some. H100 where
 // the constants of a model are not known.

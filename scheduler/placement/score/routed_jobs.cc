@@ -21,7 +21,7 @@ BundleTraffic::Load RoutedJobs::load_of(const JobSpec& spec, std::span<const fab
                               .ports = fabric_->gpu_ports(),
                               .bundles = fabric_->bundles(),
                               .bundle_mbps = fabric_->nominal_mbps()};
-  load.traffic = routed_traffic(in, gpu_of_rank, spec.parallelism, traffic_of_job(spec).traffic,
+  load.traffic = routed_traffic(in, gpu_of_rank, spec.parallelism, traffic_of_job(spec, peers_).traffic,
                                 generation_of(*fabric_, gpu_of_rank), load.traffic);
   return load;
 }
@@ -34,7 +34,7 @@ void RoutedJobs::add(std::uint64_t job, const JobSpec& spec, std::span<const fab
 std::optional<Contention> RoutedJobs::contention(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
   ++asked_;
   const auto load = load_of(spec, gpu_of_rank);
-  const JobTraffic traffic = traffic_of_job(spec);
+  const JobTraffic traffic = traffic_of_job(spec, peers_);
   return contention_of({.spec = spec,
                         .traffic = traffic,
                         .generation = generation_of(*fabric_, gpu_of_rank),

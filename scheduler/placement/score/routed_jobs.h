@@ -18,6 +18,10 @@ class RoutedJobs final : public RouteScorer {
   // Borrows the tables, which are for this view of the fabric.
   RoutedJobs(PlacementFabricPtr fabric, const fabric::FabricView& view, const fabric::ForwardingTables& tables);
 
+  void set_peers(const PeerGpus& peers) {
+    peers_ = peers;
+    bundles_.set_peers(peers);
+  }
   void add(std::uint64_t job, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   void remove(std::uint64_t job) { senders_.remove(job); }
 
@@ -30,6 +34,7 @@ class RoutedJobs final : public RouteScorer {
   [[nodiscard]] BundleTraffic::Load load_of(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
 
   PlacementFabricPtr fabric_;
+  PeerGpus peers_;
   fabric::PathWalker walker_;
   BundleTraffic bundles_;
   std::vector<double> capacity_mbps_;  // by link of routed_traffic.h

@@ -60,9 +60,9 @@ bool Scorer::nominal() const {
   return (!parts_ || *parts_ == fabric_->bundles().parts()) && std::ranges::equal(up, fabric_->nominal_mbps());
 }
 
-void Scorer::set_job(const JobSpec& spec, const GpuGeneration& generation) {
+void Scorer::set_job(const JobSpec& spec, const GpuGeneration& generation, PeersOf of) {
   spec_ = &spec;
-  traffic_ = traffic_of_job(spec);
+  traffic_ = traffic_of_job(spec, peers_, of);
   generation_ = &generation;
   auto known = std::ranges::find(models_, generation_, [](const auto& entry) { return entry.first; });
   if (known == models_.end()) {
@@ -124,6 +124,13 @@ bool Scorer::alone(std::span<const fabric::GpuId> gpu_of_rank) const {
 PlacementCost Scorer::cost_alone(std::span<const fabric::GpuId> gpu_of_rank) {
   const std::vector<double>& up = up_mbps_.empty() ? capacity_mbps_ : up_mbps_;
   return model_->predict(gpu_of_rank, spec_->parallelism, traffic_.traffic, up);
+}
+
+Prediction Scorer::predicted_with_counted(std::span<const fabric::GpuId> gpu_of_rank) {
+  JobTraffic told = std::exchange(traffic_, traffic_of_job(*spec_, peers_, PeersOf::counted));
+  Prediction predicted = prediction(cost_alone(gpu_of_rank));
+  traffic_ = std::move(told);
+  return predicted;
 }
 
 Prediction Scorer::prediction(const PlacementCost& cost) const {

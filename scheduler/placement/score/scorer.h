@@ -37,8 +37,14 @@ class Scorer {
     return full_rate_leaves_;
   }
 
-  // For the scores that follow, on GPUs of the generation.
-  void set_job(const JobSpec& spec, const GpuGeneration& generation);
+  // Where the peers of jobs are; until then nothing is exchanged with them.
+  void set_peers(PeerGpus peers) { peers_ = std::move(peers); }
+  [[nodiscard]] const PeerGpus& peers() const { return peers_; }
+  // For the scores that follow, on GPUs of the generation. What is exchanged with peers counts for PeersOf::counted alone, or
+  // for the choice of a place, with all.
+  void set_job(const JobSpec& spec, const GpuGeneration& generation, PeersOf of = PeersOf::all);
+  // Of the job: those that are placed.
+  [[nodiscard]] const std::vector<PlacedPeer>& placed_peers() const { return traffic_.traffic.peers; }
   // Which parts of the network are connected now; null: as where every link is up.
   void set_parts(std::shared_ptr<const NetworkParts> parts);
   // Two ranks of the placement scored last that have to reach each other and do not; none: links without capacity only.
@@ -64,6 +70,8 @@ class Scorer {
     return fragmentation_.lost_gpus(tree, shares);
   }
   [[nodiscard]] Prediction prediction(const PlacementCost& cost) const;
+  // Of cost_alone() with PeersOf::counted, whatever set_job() was told.
+  [[nodiscard]] Prediction predicted_with_counted(std::span<const fabric::GpuId> gpu_of_rank);
 
  private:
   const PlacementFabric* fabric_;
@@ -74,6 +82,7 @@ class Scorer {
   std::vector<std::shared_ptr<const LeafFilter>> full_rate_leaves_;
   std::vector<std::pair<const GpuGeneration*, std::unique_ptr<PlacementCostModel>>> models_;
 
+  PeerGpus peers_;
   const JobSpec* spec_ = nullptr;
   const GpuGeneration* generation_ = nullptr;
   PlacementCostModel* model_ = nullptr;

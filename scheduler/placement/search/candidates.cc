@@ -230,6 +230,8 @@ std::string text_of(const Candidate& candidate, const Hierarchy& hierarchy) {
       return "over several groups of one " + level;
     case Change::full_rate_links:
       return "behind links at full rate";
+    case Change::near_peers:
+      return "near the jobs that it exchanges data with";
     case Change::even:
       return fmt::format("evenly over {} groups of {}", candidate.portions.size(),
                          fabric::to_string(hierarchy.kind(candidate.portion_level)));

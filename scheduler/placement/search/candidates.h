@@ -25,6 +25,7 @@ struct Candidate {
     farther,          // spread over several groups of that level
     full_rate_links,  // only behind links that have all or most of their rate
     even,             // each NVLink domain gives about as much
+    near_peers,       // in the groups of a level where jobs are that it exchanges data with
   };
   Found found;
   PackingOrder order = PackingOrder::stages;

@@ -190,9 +190,12 @@ TEST(PlacementCost, AgreesWithRoutesWhereRoutingSpreadsEvenly) {
 TEST(PlacementCost, NeverFallsWithLessBandwidthNorRisesWithMore) {
   PlacementCostModel model(tree().bundles, *find_generation("H100"));
   const Parallelism p{.tensor = 2, .context = 2, .expert = 4, .data = 4, .pipeline = 2};
-  const TrafficSpec traffic{{1e9, 40}, {1e8, 10}, {1e9, 20}, {1e10, 30}, {1e9, 4}, {1e8, 16}};
+  TrafficSpec traffic{{1e9, 40}, {1e8, 10}, {1e9, 20}, {1e10, 30}, {1e9, 4}, {1e8, 16}, {1e10, 1}, {}};
+  traffic.peers = {{{.job = 2, .role = "other", .bytes = 1e10}, {}}};
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const auto gpus = tree().shuffled(rank_count(p), seed);
+    auto gpus = tree().shuffled(rank_count(p) + 16, seed);
+    traffic.peers.front().gpu_of_rank.assign(gpus.end() - 16, gpus.end());
+    gpus.resize(rank_count(p));
     std::mt19937_64 random(seed);
     std::vector<double> capacity = tree().bundle_capacity;
     const auto before = model.predict(gpus, p, traffic, capacity);
