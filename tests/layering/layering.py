@@ -92,6 +92,9 @@ MAY_INCLUDE = {
     "scheduler/placement/explain": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/placement/fit", "scheduler/placement/search"],
     "scheduler/placement": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/collective", "scheduler/placement/fit",
                             "scheduler/placement/score", "scheduler/placement/search", "scheduler/placement/explain"],
+    # Roles that exchange data, placed together.
+    "scheduler/placement/roles": ["fabric/base", "fabric/topology", "scheduler/job", "scheduler/collective", "scheduler/placement",
+                                  "scheduler/placement/check", "scheduler/placement/fit", "scheduler/placement/score", "scheduler/placement/search"],
     # The queue: what the operator sets < plans on the tree (cycles, repair) < what the service asks for.
     "scheduler/queue/policy": ["fabric/base", "fabric/topology", "scheduler/job"],
     "scheduler/queue/cycle": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/job", "scheduler/placement", "scheduler/placement/fit",
@@ -127,8 +130,9 @@ MAY_INCLUDE = {
                                     "scheduler/queue/cycle", "scheduler/queue/repair", "scheduler/admission", "services/control/state", "services/control/events",
                                     "services/control/views"],
     "services/control/decide": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/job", "scheduler/placement/check", "scheduler/placement/fit",
-                                "scheduler/placement", "scheduler/placement/score", "scheduler/queue", "scheduler/queue/cycle", "scheduler/queue/repair",
-                                "services/control/state", "services/control/events", "services/control/views", "services/control/guarantees"],
+                                "scheduler/placement", "scheduler/placement/roles", "scheduler/placement/score", "scheduler/queue", "scheduler/queue/cycle",
+                                "scheduler/queue/repair", "services/control/state", "services/control/events", "services/control/views",
+                                "services/control/guarantees"],
     "services/control": ["fabric/base", "fabric/base/log", "fabric/base/worker", "db", "services/control/state", "services/control/events", "services/control/views", "services/control/decide"],
     # The durable form of events and states: a journal must not change because a web answer does.
     "services/control/codec": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/formats", "scheduler/job", "scheduler/collective",
