@@ -16,9 +16,10 @@ std::optional<std::vector<Accepted::Item>> ControlLoop::plan(const ClusterState&
   std::vector<scheduler::JobSpec> specs;
   for (const auto& item : several.items) specs.push_back(item.spec);
   const auto start = [&](ClusterState& trial, std::size_t i,
-                         const scheduler::JobSpec& spec) -> std::expected<JobId, Rejection> {
+                         const PlannedRole& role) -> std::expected<JobId, Rejection> {
     SubmitJob item = several.items[i];
-    item.spec = spec;
+    item.spec = role.spec;
+    item.place = role.place;
     const std::int64_t now_us = options_.now_us();
     auto decision = decide(trial, {command.actor, std::move(item), command.origin}, now_us, placers_, queue_runner_);
     if (!decision) return std::unexpected(std::move(decision.error()));
@@ -26,9 +27,12 @@ std::optional<std::vector<Accepted::Item>> ControlLoop::plan(const ClusterState&
       apply(trial, {trial.seq + 1, trial.term, now_us, command.actor, std::move(event)});
     return decision->job;
   };
-  auto planned = plan_gang(state, specs, several.rules, start);
+  auto planned = plan_gang(state, {specs, several.rules, several.traffic}, placers_, start);
   if (planned) {
-    for (std::size_t i = 0; i < planned->size(); ++i) several.items[i].spec = std::move((*planned)[i]);
+    for (std::size_t i = 0; i < planned->size(); ++i) {
+      several.items[i].spec = std::move((*planned)[i].spec);
+      several.items[i].place = std::move((*planned)[i].place);
+    }
     return std::nullopt;
   }
   const std::size_t none = planned.error().item;

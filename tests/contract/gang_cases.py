@@ -165,4 +165,38 @@ def cpu_roles(session):
     session.call("submitJob", 400, "body.invalidField", body={**many, "cpuRoles": [{"name": "a", "maxPerNode": 0}]})
 
 
-CASES = [all_or_none, rules, refusals, by_chance, cpu_roles]
+def traffic(session):
+    """What roles send each other: kept by both jobs, predicted of the later one, asked for as it is then done."""
+    pair = [whole("prefill", 1, key="t1"), whole("decode", 2, key="t2")]
+    flow = {"from": "prefill", "to": "decode", "bytesPerStep": 4e9}
+    alone = ask(session, pair)
+    planned = ask(session, pair, traffic=[flow])
+    times = [item["placement"]["predicted"]["byGroup"].get("roles") for item in planned]
+    assert times[0] is None and times[1] > 0, planned
+    assert all("roles" not in item["placement"]["predicted"]["byGroup"] for item in alone), alone
+    assert planned[1]["placement"]["predicted"]["algorithms"]["roles"] == "pointToPoint", planned
+    twice = ask(session, pair, traffic=[{**flow, "bytesPerStep": 8e9}])
+    assert twice[1]["placement"]["predicted"]["byGroup"]["roles"] > times[1] * 1.5, (twice, times)
+    made = submit(session, pair, traffic=[{**flow, "spread": "byRank"}])
+    first, second = (session.call("getJob", 200, path={"id": item["job"]["id"]}).json for item in made)
+    assert first["spec"]["peers"] == [{"job": second["id"], "role": "decode", "sends": True, "bytesPerStep": 4e9,
+                                       "spread": "byRank", "counted": False}], first
+    assert second["spec"]["peers"] == [{"job": first["id"], "role": "prefill", "sends": False, "bytesPerStep": 4e9,
+                                        "spread": "byRank", "counted": True}], second
+    assert second["withContention"]["byGroup"]["roles"] > 0 and "roles" not in first["withContention"]["byGroup"], second
+    assert [item["status"] for item in submit(session, pair, traffic=[{**flow, "spread": "byRank"}])] == [200, 200]
+    # Its peer gone, nothing is sent to it any more.
+    end(session, [first["id"]])
+    left = session.call("getJob", 200, path={"id": second["id"]}).json
+    assert "roles" not in left["withContention"]["byGroup"] and left["spec"]["peers"], left
+    end(session, [second["id"]])
+    together = ask(session, pair[:1] + [whole("decode", 1)], traffic=[flow], apart=[{"roles": ["prefill", "decode"], "level": "rack"}])
+    assert {RACK_OF[node] for item in together for node in nodes_of(item)} == {"A", "B"}, together
+    for wrong, pointer in (({**flow, "to": "router"}, "/gang/traffic/0/to"), ({**flow, "to": "prefill"}, "/gang/traffic/0/to"),
+                           ({**flow, "spread": "some"}, "/gang/traffic/0/spread"), ({**flow, "bytesPerStep": -1}, "/gang/traffic/0/bytesPerStep")):
+        problem = session.call("submitJobs", 400, "body.invalidField", body={"items": pair, "gang": {"traffic": [wrong]}}).json
+        assert problem["errors"][0]["pointer"] == pointer, problem
+    session.call("submitJob", 400, "body.unknownField", body={**{n: v for n, v in pair[0].items() if n != "key"}, "peers": first["spec"]["peers"]})
+
+
+CASES = [all_or_none, rules, refusals, by_chance, cpu_roles, traffic]

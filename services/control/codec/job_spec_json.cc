@@ -51,6 +51,25 @@ constexpr std::tuple kLevelFields{optional_field("required", &LevelRequest::requ
 constexpr std::tuple kCpuRoleFields{required_field("name", &scheduler::CpuRole::name),
                                     field("members", &scheduler::CpuRole::members),
                                     optional_field("maxPerNode", &scheduler::CpuRole::max_per_node)};
+// "job-000001"
+struct PeerNumber {
+  static void read(ObjectReader& reader, std::string_view name, std::uint64_t& into) {
+    std::string text;
+    reader.read(name, text);
+    const auto id = control::parse_job_id(text);
+    if (!id) return reader.set_error(name, shown(text) + " is no job");
+    into = id->number();
+  }
+  static Out write(std::uint64_t number) { return control::to_string(control::JobId(number)); }
+};
+constexpr Names<scheduler::RoleSpread, 2> kRoleSpreads{
+    {{"allToAll", scheduler::RoleSpread::all_to_all}, {"byRank", scheduler::RoleSpread::by_rank}}};
+constexpr std::tuple kPeerFields{field("job", &scheduler::RolePeer::job, PeerNumber{}),
+                                 field("role", &scheduler::RolePeer::role),
+                                 field("sends", &scheduler::RolePeer::sends),
+                                 field("bytesPerStep", &scheduler::RolePeer::bytes),
+                                 field("spread", &scheduler::RolePeer::spread, OneOf{kRoleSpreads, "spread"}),
+                                 field("counted", &scheduler::RolePeer::counted)};
 constexpr std::tuple kExternalFields{
     field("scheduler", &scheduler::ExternalId::scheduler), field("id", &scheduler::ExternalId::id),
     optional_field("step", &scheduler::ExternalId::step), optional_field("advice", &scheduler::ExternalId::advice),
@@ -206,6 +225,21 @@ void read_cpu_roles(ObjectReader& reader, JobSpec& spec) {
   }
 }
 
+void read_peers(ObjectReader& reader, JobSpec& spec) {
+  const Json* list = reader.take("peers");
+  if (list == nullptr || list->is_null()) return;
+  if (!list->is_array() || list->size() > JobSpec::kMaxPeers) {
+    return reader.set_error("peers", fmt::format("a list of at most {} is wanted", JobSpec::kMaxPeers));
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("peers"), i));
+    scheduler::RolePeer peer;
+    read_fields(fields, peer, kPeerFields);
+    if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+    spec.peers.push_back(std::move(peer));
+  }
+}
+
 void read_topology(ObjectReader& reader, JobSpec& spec) {
   const Json* value = reader.take("topology");
   if (value == nullptr) return;
@@ -332,6 +366,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   read_topology(reader, spec);
   reader.read("sparesPerDomain", spec.spares_per_domain);
   read_cpu_roles(reader, spec);
+  read_peers(reader, spec);
   read_model_and_traffic(reader, spec);
   read_bandwidth(reader, spec);
   reader.read("nodes", spec.only_nodes, 100'000);
@@ -375,6 +410,7 @@ Out to_json(const JobSpec& spec) {
   if (!topology.empty()) value["topology"] = topology;
   if (spec.spares_per_domain > 0) value["sparesPerDomain"] = spec.spares_per_domain;
   for (const auto& role : spec.cpu_roles) value["cpuRoles"].push_back(fields_json(role, kCpuRoleFields));
+  for (const auto& peer : spec.peers) value["peers"].push_back(fields_json(peer, kPeerFields));
   if (spec.model) value["model"] = to_json(*spec.model);
   if (spec.traffic) value["traffic"] = to_json(*spec.traffic);
   if (spec.bandwidth) {

@@ -9,7 +9,10 @@
 
 #include <fmt/core.h>
 
+#include "scheduler/placement/check/placement_check.h"
 #include "scheduler/placement/fit/placement_fabric.h"
+#include "scheduler/placement/roles/role_search.h"
+#include "services/control/decide/gang_traffic.h"
 
 namespace railweave::control {
 namespace {
@@ -18,49 +21,121 @@ using fabric::HostId;
 using scheduler::GroupIndex;
 using scheduler::Hierarchy;
 using scheduler::JobSpec;
+using scheduler::RolePlace;
 
 constexpr std::size_t kMaxTries = 64;  // of groups in which roles could be together
 
 class GangSearch {
  public:
-  GangSearch(const ClusterState& state, std::span<const JobSpec> specs, std::span<const GangRule> rules,
-             const StartRole& start)
+  GangSearch(const ClusterState& state, const GangRequest& request, PlacerCache& placers, const StartRole& start)
       : state_(state),
         hierarchy_(state.placement_fabric->hierarchy()),
-        specs_(specs),
-        rules_(rules),
+        specs_(request.specs),
+        rules_(request.rules),
+        traffic_(request.traffic),
+        placers_(placers),
         start_(start),
-        banned_(rules.size()) {}
+        banned_(request.rules.size()) {}
 
-  std::expected<std::vector<JobSpec>, GangRefusal> run() {
+  std::expected<std::vector<PlannedRole>, GangRefusal> run() {
     std::optional<GangRefusal> first;
     for (std::size_t tries = 0; tries < kMaxTries; ++tries) {
-      auto planned = attempt();
-      if (planned) return planned;
-      const std::size_t item = planned.error().item;
-      if (!first) first = std::move(planned.error());
+      auto placed = attempt();
+      if (placed) return planned(std::move(*placed));
+      const std::size_t item = placed.error().item;
+      if (!first) first = std::move(placed.error());
       if (!ban_group_of(item)) break;
     }
     return std::unexpected(std::move(*first));
   }
 
  private:
-  std::expected<std::vector<JobSpec>, GangRefusal> attempt() {
+  std::expected<std::vector<RolePlace>, GangRefusal> attempt() {
     ClusterState trial = state_;
     chosen_.assign(rules_.size(), std::nullopt);
     used_.assign(rules_.size(), {});
-    std::vector<JobSpec> planned;
+    std::vector<RolePlace> placed;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       JobSpec spec = specs_[i];
       if (auto confined = confine(spec); !confined) {
         return std::unexpected(GangRefusal{i, Rejection{std::move(confined.error()), nullptr}});
       }
-      auto job = start_(trial, i, spec);
+      placed.push_back({trial.jobs.next_id().number(), spec, {}});
+      add_peers(specs_, traffic_, placed);
+      auto job = start_(trial, i, {placed[i].spec, nullptr});
       if (!job) return std::unexpected(GangRefusal{i, std::move(job.error())});
-      note(spec.name, trial.jobs.find(*job));
-      planned.push_back(std::move(spec));
+      const JobPtr started = trial.jobs.find(*job);
+      if (started != nullptr) placed[i].placement = started->placement;
+      placed[i].job = job->number();
+      note(spec.name, placed[i].placement);
     }
-    return planned;
+    return placed;
+  }
+
+  // Where roles exchange data and are new, their places are searched together; rules are then of those places.
+  std::vector<PlannedRole> planned(std::vector<RolePlace> placed) {
+    add_peers(specs_, traffic_, placed);
+    std::vector<PlannedRole> given;
+    for (const RolePlace& role : placed) given.push_back({role.spec, nullptr});
+    if (traffic_.empty() || !are_new(placed) || !search(placed)) return given;
+    std::vector<PlannedRole> found;
+    for (RolePlace& role : placed) {
+      found.push_back({std::move(role.spec), std::make_shared<const scheduler::Placement>(std::move(role.placement))});
+    }
+    return all_start(found) ? found : given;
+  }
+  // Each where it was found, with its guarantee.
+  [[nodiscard]] bool all_start(std::span<const PlannedRole> roles) const {
+    ClusterState trial = state_;
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      const auto job = start_(trial, i, roles[i]);
+      const JobPtr started = job ? trial.jobs.find(*job) : nullptr;
+      if (started == nullptr || started->placement.gpu_of_rank != roles[i].place->gpu_of_rank) return false;
+    }
+    return true;
+  }
+  // Not those that an earlier request with the same keys started.
+  [[nodiscard]] bool are_new(std::span<const RolePlace> placed) const {
+    return std::ranges::all_of(placed,
+                               [&](const RolePlace& role) { return role.job >= state_.jobs.next_id().number(); });
+  }
+  bool search(std::vector<RolePlace>& placed) {
+    scheduler::RoleRules rules;
+    if (!rules_.empty()) {
+      rules.confined = [this](std::size_t role, std::span<const RolePlace> places) { return beside(role, places); };
+      rules.hold = [this](std::span<const RolePlace> places) { return hold(places); };
+    }
+    if (!scheduler::search_together(placers_.at(state_), placed, rules)) return false;
+    for (std::size_t i = 0; i < placed.size() && !rules_.empty(); ++i) {
+      auto spec = beside(i, placed);
+      if (!spec) return false;
+      placed[i].spec = std::move(*spec);
+    }
+    return true;
+  }
+  // The role's spec under the rules while the others are where they are.
+  std::optional<JobSpec> beside(std::size_t role, std::span<const RolePlace> places) {
+    chosen_.assign(rules_.size(), std::nullopt);
+    used_.assign(rules_.size(), {});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (i != role) note(specs_[i].name, places[i].placement);
+    }
+    JobSpec spec = specs_[role];
+    spec.peers = places[role].spec.peers;
+    if (!confine(spec)) return std::nullopt;
+    return spec;
+  }
+  bool hold(std::span<const RolePlace> places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto spec = beside(i, places);
+      if (!spec) return false;
+      const auto broken = scheduler::check_placement({.topology = state_.topology(),
+                                                      .locality = state_.placement_fabric->locality(),
+                                                      .spec = *spec,
+                                                      .gpu_of_rank = places[i].placement.gpu_of_rank});
+      if (!broken.empty()) return false;
+    }
+    return true;
   }
 
   // Groups that NVLink makes inside a node count as the node: jobs are confined by nodes.
@@ -135,12 +210,12 @@ class GangSearch {
     return names;
   }
 
-  void note(const std::string& name, const JobPtr& job) {
-    if (job == nullptr || job->placement.gpu_of_rank.empty()) return;
+  void note(const std::string& name, const scheduler::Placement& placement) {
+    if (placement.gpu_of_rank.empty()) return;
     const auto& topology = state_.topology();
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       if (!is_in(rules_[r], name)) continue;
-      for (const auto gpu : job->placement.held_gpus()) {
+      for (const auto gpu : placement.held_gpus()) {
         const auto group = group_of(topology.host(gpu), level_of(rules_[r]));
         if (!group) continue;
         if (rules_[r].together) {
@@ -166,6 +241,8 @@ class GangSearch {
   const Hierarchy& hierarchy_;
   const std::span<const JobSpec> specs_;
   const std::span<const GangRule> rules_;
+  const std::span<const GangTraffic> traffic_;
+  PlacerCache& placers_;
   const StartRole& start_;
   std::vector<std::set<GroupIndex>> banned_;                       // by rule
   std::vector<std::optional<GroupIndex>> chosen_;                  // by rule, of an attempt
@@ -174,9 +251,9 @@ class GangSearch {
 
 }  // namespace
 
-std::expected<std::vector<JobSpec>, GangRefusal> plan_gang(const ClusterState& state, std::span<const JobSpec> specs,
-                                                           std::span<const GangRule> rules, const StartRole& start) {
-  return GangSearch(state, specs, rules, start).run();
+std::expected<std::vector<PlannedRole>, GangRefusal> plan_gang(const ClusterState& state, const GangRequest& request,
+                                                               PlacerCache& placers, const StartRole& start) {
+  return GangSearch(state, request, placers, start).run();
 }
 
 Rejection refused_with(const std::string& name, bool never) {

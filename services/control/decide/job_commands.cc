@@ -21,7 +21,7 @@
 namespace railweave::control {
 namespace {
 
-SubmissionInput input_of(const DecisionInput& in) { return {in.state, in.placers, in.queue, in.now_us}; }
+SubmissionInput input_of(const DecisionInput& in) { return {in.state, in.placers, in.queue, in.now_us, nullptr}; }
 
 // Refuses at once what no state of this fabric can hold or no contract allows; all else waits.
 DecisionResult queue_job(const DecisionInput& in, const JobPtr& job) {
@@ -112,8 +112,11 @@ std::shared_ptr<Job> new_job(const DecisionInput& in, const SubmitJob& command) 
   return job;
 }
 
-DecisionResult start_now(const DecisionInput& in, const std::shared_ptr<const Job>& job) {
-  auto started = start_job(input_of(in), job);
+DecisionResult start_now(const DecisionInput& in, const std::shared_ptr<const Job>& job,
+                         const scheduler::Placement* place) {
+  SubmissionInput input = input_of(in);
+  input.place = place;
+  auto started = start_job(input, job);
   if (started) return Decision{std::move(started->events), job->id, false};
   if (started.error().placement == nullptr) return std::unexpected(std::move(started.error()));
   return std::unexpected(with_changes(input_of(in), job, std::move(started.error())));
@@ -152,7 +155,7 @@ DecisionResult decide_command(const DecisionInput& in, const SubmitJob& command)
     if (auto full = too_many_wait(in, tenant->second)) return std::unexpected(std::move(*full));
   }
   auto job = new_job(in, command);
-  return command.queue ? queue_job(in, job) : start_now(in, job);
+  return command.queue ? queue_job(in, job) : start_now(in, job, command.place.get());
 }
 
 DecisionResult decide_command(const DecisionInput&, const SubmitJobs&) {

@@ -8,6 +8,7 @@
 
 #include "fabric/base/check.h"
 #include "scheduler/job/alternative_shapes.h"
+#include "scheduler/placement/fit/placement_transaction.h"
 #include "services/control/decide/tenant_limit.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
@@ -47,6 +48,7 @@ class Starter {
   }
 
  private:
+  std::expected<AdmittedPlacement, Rejection> as_planned();
   StartResult at_once();
   StartResult beside_queue();
 
@@ -56,9 +58,36 @@ class Starter {
   scheduler::SearchWork& work_;
 };
 
+// Where the plan of its gang has it, if the GPUs are free and its guarantee holds there. Else refused: with nothing to say.
+std::expected<AdmittedPlacement, Rejection> Starter::as_planned() {
+  const ClusterState& state = in_.state;
+  if (in_.place == nullptr) return std::unexpected(Rejection{});
+  scheduler::Placer& placer = in_.placers.at(state);
+  scheduler::PlacementTransaction trial(placer.tree(), state.topology());
+  if (!trial.take(in_.place->gpu_of_rank)) return std::unexpected(Rejection{});
+  trial.rollback();
+  AdmittedPlacement placed;
+  placed.result.outcome = Outcome::placed;
+  placed.result.placement = *in_.place;
+  auto& placement = placed.result.placement;
+  placement.predicted = placer.predict(job_->spec, placement.gpu_of_rank);
+  if (auto cut = cut_off(state, job_->spec, placement, in_.placers.reach(state)))
+    return std::unexpected(std::move(*cut));
+  const auto terms = job_terms(state, job_->spec);
+  if (!terms) return std::unexpected(Rejection{terms.error(), nullptr});
+  auto granted = grant_within_quota(state, job_->spec, placement, *terms, in_.placers.guarantees(), nullptr);
+  if (!granted) return std::unexpected(std::move(granted.error()));
+  placed.guarantee = std::move(granted->guarantee);
+  placed.reservation = std::move(granted->reservation);
+  placed.warnings = std::move(granted->warnings);
+  placed.result.warnings = placed.warnings;
+  return placed;
+}
+
 StartResult Starter::at_once() {
   const ClusterState& state = in_.state;
-  auto placed = admitted_placement(state, job_->spec, in_.placers, in_.now_us, with_alternatives_, &work_);
+  auto placed = as_planned();
+  if (!placed) placed = admitted_placement(state, job_->spec, in_.placers, in_.now_us, with_alternatives_, &work_);
   if (!placed) return std::unexpected(std::move(placed.error()));
   // The limit counts the GPUs that the placement holds idle, too.
   if (const auto tenant = state.tenants->find(job_->spec.tenant); tenant != state.tenants->end()) {

@@ -21,6 +21,7 @@ struct SubmissionInput {
   PlacerCache& placers;
   QueueRunner& queue;
   std::int64_t now_us = 0;
+  const scheduler::Placement* place = nullptr;  // where the plan of its gang has the job; null: it has none
 };
 
 struct JobStart {

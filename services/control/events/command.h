@@ -30,6 +30,8 @@ struct SubmitJob {
   bool by_member = false;                            // else by an operator, who may do more
   std::optional<AdoptedPlace> adopt = std::nullopt;  // it runs there already
   std::optional<LaunchTerms> launch = std::nullopt;  // its launcher acknowledges each step
+  // Where the plan of its gang has it: taken where it can be, else another place is looked for.
+  std::shared_ptr<const scheduler::Placement> place = nullptr;
 };
 // A rule between roles of a gang, which are jobs of these names: all of them in one group of the level, or those of
 // different names in different groups.
@@ -39,11 +41,20 @@ struct GangRule {
   fabric::LevelKind level = fabric::LevelKind::rack;
   bool together = true;
 };
+// What all ranks of one role send to those of another in a step, together. Of roles that are several jobs: evenly between the
+// jobs of both, or, by rank, from the i-th job of one to the i-th of the other, modulo.
+struct GangTraffic {
+  static constexpr std::size_t kMaxPairs = 32;
+  std::string from, to;
+  double bytes = 0;
+  scheduler::RoleSpread spread = scheduler::RoleSpread::all_to_all;
+};
 // In order, in one transaction: each as if alone or, a gang, all of them or none.
 struct SubmitJobs {
   std::vector<SubmitJob> items;
   bool gang = false;
   std::vector<GangRule> rules = {};
+  std::vector<GangTraffic> traffic = {};
 };
 // Moves ranks from lost GPUs to others; ranks keep their numbers.
 struct RepairJob {

@@ -186,15 +186,19 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
                                     {},
                                     {}}));
   }
-  std::vector<std::string> spanning;
+  std::vector<std::string> not_covered;
   if (spans_sites(*state.placement_fabric, wanted.placement.gpu_of_rank)) {
-    spanning.emplace_back("the guarantee holds inside each site: nothing is reserved on the links between them");
+    not_covered.emplace_back("the guarantee holds inside each site: nothing is reserved on the links between them");
+  }
+  if (!wanted.spec.peers.empty()) {
+    not_covered.emplace_back(
+        "the guarantee is of the job's own ports: nothing is reserved for what it exchanges with other roles");
   }
   if (terms.promise == fabric::TrafficPromise::pattern) {
     request.flows = job_pattern(*state.placement_fabric, book.routes()->scope(), wanted.spec,
                                 wanted.placement.gpu_of_rank, guarantee.rate);
     // On one host or in one NVLink domain the job sends nothing over the network: nothing to reserve.
-    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, std::move(spanning)};
+    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, std::move(not_covered)};
   }
   const auto held = ports_hold(state, book.classes(), book);
   if (!held) return std::unexpected(refusal(held.error()));
@@ -226,7 +230,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     guarantee.covered = basis.has_value();
     if (basis) guarantee.basis = std::move(*basis);
   }
-  for (const auto& warning : spanning) admitted.warnings.push_back(warning);
+  for (const auto& warning : not_covered) admitted.warnings.push_back(warning);
   return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings)};
 }
 

@@ -18,8 +18,8 @@ using scheduler::Prediction;
 
 constexpr std::uint64_t kWhatIf = UINT64_MAX;  // number of the job in what_if()
 
-double flows_of(const scheduler::JobSpec& spec) {
-  return scheduler::flow_count(spec.parallelism, scheduler::traffic_of_job(spec).traffic);
+double flows_of(const scheduler::JobSpec& spec, const scheduler::PeerGpus& peers) {
+  return scheduler::flow_count(spec.parallelism, scheduler::traffic_of_job(spec, peers).traffic);
 }
 
 std::string end_text(const fabric::Topology& topology, fabric::PortId port) {
@@ -47,6 +47,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
   if (fabric_ != state.placement_fabric) {
     fabric_ = state.placement_fabric;
     bundles_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
+    bundles_->set_peers(peers_);
     placed_.reset();
     entries_.clear();
     flows_ = 0;
@@ -67,6 +68,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
     bundles_->set_capacities(fabric_->capacities_mbps(state.view));
     reload = reload || basis_ == ContentionBasis::bundles;
   }
+  *jobs_ = state.jobs;
   std::vector<std::uint64_t> added;
   placed_.follow(
       state,
@@ -78,7 +80,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
         entries_.erase(entry);
       },
       [&](const JobPtr& job) {
-        const double flows = flows_of(job->spec);
+        const double flows = flows_of(job->spec, peers_);
         entries_[job->id.number()] = {job, {}, flows};
         flows_ += flows;
         if (flows > kMaxFlowsOfJob) ++large_;
@@ -121,8 +123,9 @@ scheduler::BundleTraffic::Load ContentionBook::load_of(const scheduler::JobSpec&
                                          .ports = fabric_->gpu_ports(),
                                          .bundles = fabric_->bundles(),
                                          .bundle_mbps = fabric_->nominal_mbps()};
-  load.traffic = scheduler::routed_traffic(in, gpu_of_rank, spec.parallelism, scheduler::traffic_of_job(spec).traffic,
-                                           scheduler::generation_of(*fabric_, gpu_of_rank), load.traffic);
+  load.traffic =
+      scheduler::routed_traffic(in, gpu_of_rank, spec.parallelism, scheduler::traffic_of_job(spec, peers_).traffic,
+                                scheduler::generation_of(*fabric_, gpu_of_rank), load.traffic);
   return load;
 }
 
@@ -142,7 +145,7 @@ std::vector<TablesUsed> ContentionBook::tables_of(std::span<const fabric::GpuId>
 
 JobContention ContentionBook::contention(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
                                          const scheduler::LinkTraffic& loads, std::uint64_t own) const {
-  const auto traffic = scheduler::traffic_of_job(spec);
+  const auto traffic = scheduler::traffic_of_job(spec, peers_);
   JobContention result;
   result.own = scheduler::contention_of({.spec = spec,
                                          .traffic = traffic,
@@ -179,7 +182,7 @@ std::vector<JobPtr> ContentionBook::sharing_links(std::uint64_t own) const {
 }
 
 Prediction ContentionBook::prediction(const JobPtr& job) const {
-  const auto traffic = scheduler::traffic_of_job(job->spec);
+  const auto traffic = scheduler::traffic_of_job(job->spec, peers_);
   const auto& generation = scheduler::generation_of(*fabric_, job->placement.gpu_of_rank);
   const std::uint64_t own = job->id.number();
   return scheduler::prediction_of(job->spec, traffic, generation,
@@ -228,12 +231,12 @@ void ContentionBook::use_bundles_if_many(double flows) {
 
 scheduler::Contention ContentionBook::compared(const scheduler::JobSpec& spec,
                                                std::span<const fabric::GpuId> gpu_of_rank) {
-  use_bundles_if_many(flows_of(spec));
+  use_bundles_if_many(flows_of(spec, peers_));
   return contention(spec, gpu_of_rank, load_of(spec, gpu_of_rank, basis_).traffic, 0).own;
 }
 
 JobContention ContentionBook::what_if(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  use_bundles_if_many(flows_of(spec));
+  use_bundles_if_many(flows_of(spec, peers_));
   const auto load = load_of(spec, gpu_of_rank, basis_);
   JobContention result = contention(spec, gpu_of_rank, load.traffic, 0);
   senders_.add(kWhatIf, load.traffic, load.period_us);

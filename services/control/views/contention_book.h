@@ -15,6 +15,7 @@
 #include "scheduler/placement/score/bundle_traffic.h"
 #include "scheduler/placement/score/contention.h"
 #include "services/control/state/cluster_state.h"
+#include "services/control/views/peer_places.h"
 #include "services/control/views/placed_jobs.h"
 #include "services/control/views/routing_cache.h"
 #include "services/control/views/tables_used.h"
@@ -109,6 +110,8 @@ class ContentionBook {
   std::unique_ptr<scheduler::BundleTraffic> bundles_;  // for periods, and for loads where the basis is bundles
   std::uint64_t view_version_ = 0;
   PlacedJobs placed_;
+  std::shared_ptr<JobTable> jobs_ = std::make_shared<JobTable>();
+  scheduler::PeerGpus peers_ = peer_places(jobs_);
   std::map<std::uint64_t, Entry> entries_;
   double flows_ = 0;       // of all entries
   std::size_t large_ = 0;  // entries with more than kMaxFlowsOfJob

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/views/peer_places.h"
+
 namespace railweave::control {
 
 RankReach& PlacerCache::rank_reach(const ClusterState& state) {
@@ -44,6 +46,8 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
     traffic_ = std::make_unique<scheduler::BundleTraffic>(fabric_);
     placed_.reset();
     placer_->set_residual(traffic_->residual_mbps());
+    placer_->set_peers(peer_places(jobs_));
+    traffic_->set_peers(peer_places(jobs_));
     view_version_ = 0;
     reserved_version_ = 0;
   }
@@ -71,6 +75,7 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
       placer_->set_capacities(std::move(now), std::move(up));
     }
   }
+  *jobs_ = state.jobs;
   placed_.follow(
       state, [&](JobId id) { traffic_->remove(id.number()); },
       [&](const JobPtr& job) { traffic_->add(job->id.number(), job->spec, job->placement.gpu_of_rank); });

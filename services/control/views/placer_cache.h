@@ -59,7 +59,8 @@ class PlacerCache {
   std::shared_ptr<const scheduler::NetworkParts> parts_;
   std::uint64_t capacities_version_ = 0;
   std::unique_ptr<scheduler::BundleTraffic> traffic_;
-  PlacedJobs placed_;  // the jobs in traffic_
+  PlacedJobs placed_;                                              // the jobs in traffic_
+  std::shared_ptr<JobTable> jobs_ = std::make_shared<JobTable>();  // of the state, for their peers
   std::unique_ptr<RankReach> rank_reach_;
   std::unique_ptr<const JobReach> running_reach_;  // made with rank_reach_
   scheduler::PlacementFabricPtr rank_reach_fabric_;

@@ -1,7 +1,10 @@
 // railweave place: asks where a job would go, without changing anything.
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/commands.h"
+#include "services/railweave/commands/jobs/gang_request.h"
+#include "services/railweave/commands/jobs/job_batch.h"
 #include "services/railweave/commands/jobs/job_request.h"
+#include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/views/placement.h"
 #include "services/railweave/views/ranks.h"
 
@@ -10,6 +13,8 @@ namespace {
 
 struct PlaceOptions {
   JobOptions job;
+  std::vector<std::string> files;
+  GangOptions gang;
   bool ranks = false;
   std::vector<std::string> runs_on;
   RankOptions shown;
@@ -99,6 +104,18 @@ void place(Session& session, const PlaceOptions& options) {
   print_ranks(output, list(ranks, "items"), count_of(ranks, "count"), parallelism_taken(answer, body), options.shown);
 }
 
+// Other options override the fields of each file.
+void place_files(Session& session, const PlaceOptions& options) {
+  if (options.ranks) fail_usage("--ranks is for one job", "-o json has the ranks of all");
+  std::vector<NamedJob> jobs;
+  for (const std::string& file : options.files) {
+    JobOptions job = options.job;
+    job.file = file;
+    jobs.push_back({file, job_request(job)});
+  }
+  ask_batch(session, jobs, gang_of(options.gang));
+}
+
 }  // namespace
 
 void add_place_command(CLI::App& root, Session& session) {
@@ -108,9 +125,12 @@ void add_place_command(CLI::App& root, Session& session) {
                   {"railweave place --tp 8 --pp 4 --dp 3", "railweave place --tp 8 --dp 16 --ranks -o wide",
                    "railweave place --tp 8 --pp 4 --dp 2 --require pipeline=rack --exclude dgx-044",
                    "railweave place --tp 8 --dp 2 --runs-on dgx-001 --runs-on dgx-017",
-                   "railweave place --tp 8 --pp 4 --dp 16 --model model.json", "railweave place -f job.json -o json"});
+                   "railweave place --tp 8 --pp 4 --dp 16 --model model.json", "railweave place -f job.json -o json",
+                   "railweave place prefill.json decode.json --role-traffic prefill,decode=2e9"});
   command.group("Jobs");
   add_job_options(command, options->job);
+  command.add_option("FILE", options->files, "Jobs in JSON or YAML, as of -f; several are asked about at once");
+  add_gang_options(command, options->gang);
   command.add_flag("--ranks", options->ranks, "Print where each rank would run");
   command
       .add_option("--runs-on", options->runs_on,
@@ -119,7 +139,17 @@ void add_place_command(CLI::App& root, Session& session) {
       ->allow_extra_args(false)
       ->excludes(command.get_option("--ranks"));
   add_rank_options(command, options->shown);
-  on_run(command, session, [&session, options] { place(session, *options); });
+  on_run(command, session, [&session, options] {
+    if (!options->files.empty() && !options->job.file.empty()) fail_usage("files are named with -f and without it");
+    const bool gang = !gang_of(options->gang).is_null();
+    if (gang && options->files.empty()) fail_usage("a gang is several files", "one for each role");
+    if (options->files.size() > 1 || gang) {
+      if (!options->runs_on.empty()) fail_usage("--runs-on is about one job", "name one file");
+      return place_files(session, *options);
+    }
+    if (!options->files.empty()) options->job.file = options->files.front();
+    place(session, *options);
+  });
 }
 
 }  // namespace railweave::cli

@@ -45,6 +45,18 @@ void add_adopted(Sheet& sheet, const Json& adopted) {
   sheet.add("Better order", ranks);
 }
 
+// What it exchanges with other roles of its gang.
+void add_peers(Sheet& sheet, const Json& spec) {
+  for (const Json& peer : list(spec, "peers")) {
+    const bool sends = flag_of(peer, "sends");
+    sheet.add(sends ? "Sends" : "Receives",
+              fmt::format("{:.4g} GB per step {} {} ({}), {}", field(peer, "bytesPerStep").get<double>() / 1e9,
+                          sends ? "to" : "from", text_of(peer, "role"), text_of(peer, "job"),
+                          text_of(peer, "spread") == "byRank" ? "rank by rank" : "from each rank to each") +
+                  (flag_of(peer, "counted") ? "" : "; counted there"));
+  }
+}
+
 void print_history(Output& output, const Json& job) {
   Table table({{"TIME"}, {"STATE"}, {"BY"}, {"REASON"}});
   for (const auto& change : list(job, "history")) {
@@ -82,6 +94,7 @@ void print_job(Output& output, const Json& job) {
   }
   sheet.add("State", job_state_cell(job));
   sheet.add("GPUs", text_of(job, "gpus") + ", " + parallelism_text(field(field(job, "spec"), "parallelism")));
+  add_peers(sheet, field(job, "spec"));
   if (const Json& waits = field(job, "waits"); waits.is_object())
     sheet.add("Waiting", {text_of(waits, "reason"), Tone::warning});
   if (const Json& start = field(job, "expectedStart"); start.is_object())

@@ -27,6 +27,8 @@ TEST(JobJson, WhatAJobHoldsAndAsksForSurvivesARoundTrip) {
   job.spec.spares_per_domain = 1;
   job.spec.spread = scheduler::SpreadLimit{fabric::LevelKind::node, 2};
   job.spec.cpu_roles = {{"driver", 1, 0}, {"loader", 4, 2}};
+  job.spec.peers = {{6, "prefill", false, 2.5e9, scheduler::RoleSpread::by_rank, true},
+                    {8, "router", true, 1, {}, false}};
   scheduler::Placer placer(on);
   auto result = placer.place(job.spec);
   ASSERT_EQ(result.outcome, scheduler::Outcome::placed) << result.explanation.message;

@@ -9,6 +9,7 @@
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/printable.h"
 #include "services/railweave/views/job.h"
+#include "services/railweave/views/placement.h"
 
 namespace railweave::cli {
 namespace {
@@ -69,6 +70,47 @@ void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std
     }
   }
   if (output.is_document()) return output.document(Json{{"items", std::move(answers)}});
+  output.text(table.text(output.terminal()));
+}
+
+void ask_batch(Session& session, const std::vector<NamedJob>& jobs, const Json& gang) {
+  if (jobs.size() > kBatch) fail_usage(fmt::format("at most {} jobs can be asked about at once", kBatch));
+  Output& output = session.output;
+  Json items = Json::array();
+  for (const NamedJob& job : jobs) items.push_back(job.body);
+  Json body{{"items", std::move(items)}};
+  if (!gang.is_null()) body["gang"] = gang;
+  Target target("/v1/placements/query/batch");
+  target.query("ranks", "true");
+  const Json answer = session.service().post(target, body);
+  Table table(
+      {{"FILE"}, {"OUTCOME"}, {"COMMUNICATION", Align::right}, {"WITH ROLES", Align::right}, {"NODES"}, {"REASON"}});
+  std::size_t at = 0;
+  for (const auto& item : list(answer, "items")) {
+    const Json& placed = field(item, "placement");
+    const Json& predicted = field(placed, "predicted");
+    const std::string outcome = placed.is_object() ? text_of(placed, "outcome") : "refused";
+    ExitCode code =
+        placed.is_object() ? exit_code_of_outcome(outcome) : exit_code_of_item(item, session.service().url());
+    if (session.exit_code == ExitCode::ok) session.exit_code = code;
+    std::vector<std::string> nodes;
+    for (const auto& rank : list(field(placed, "ranks"), "items")) {
+      const std::string node = text_of(rank, "node");
+      if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
+    }
+    std::string names;
+    for (const auto& node : nodes) names += (names.empty() ? "" : ", ") + node;
+    const std::string reason =
+        placed.is_object() ? text_of(placed, "reason") : text_of(field(item, "problem"), "detail");
+    table.add({printable(at < jobs.size() ? jobs[at++].source : "-"),
+               {outcome == "placed" ? "can be placed" : outcome_text(outcome),
+                outcome == "placed" ? Tone::good : Tone::warning},
+               milliseconds(field(predicted, "communicationMs")),
+               milliseconds(field(field(predicted, "byGroup"), "roles")),
+               names.empty() ? "-" : names,
+               reason});
+  }
+  if (output.is_document()) return output.document(answer);
   output.text(table.text(output.terminal()));
 }
 

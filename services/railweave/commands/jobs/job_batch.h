@@ -18,4 +18,7 @@ struct NamedJob {
 // first that was refused.
 void submit_batch(Session& session, const std::vector<NamedJob>& jobs, const std::string& key, const Json& gang);
 
+// Asks where they would go, each beside those before it, and changes nothing.
+void ask_batch(Session& session, const std::vector<NamedJob>& jobs, const Json& gang);
+
 }  // namespace railweave::cli

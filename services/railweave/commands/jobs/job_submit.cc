@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "services/railweave/command_line/command_tree.h"
+#include "services/railweave/commands/jobs/gang_request.h"
 #include "services/railweave/commands/jobs/job_batch.h"
 #include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/commands/jobs/job_request.h"
@@ -22,36 +23,9 @@ struct SubmitOptions {
   bool ranks = false, queue = false;
   std::vector<std::string> files;
   std::string not_before;
-  bool gang = false;
-  std::vector<std::string> together, apart;  // "prefill,decode=rack"
+  GangOptions gang;
   RankOptions shown;
 };
-
-// "prefill,decode=rack" -> {"roles": ["prefill", "decode"], "level": "rack"}.
-void put_rules(Json& gang, const std::vector<std::string>& rules, const char* option, const char* member) {
-  for (const std::string& rule : rules) {
-    const auto equals = rule.rfind('=');
-    if (equals == std::string::npos || equals == 0) {
-      fail_usage(fmt::format("{} takes ROLE,ROLE=LEVEL, not '{}'", option, rule));
-    }
-    Json roles = Json::array();
-    for (std::size_t begin = 0; begin <= equals;) {
-      const std::size_t end = std::min(rule.find(',', begin), equals);
-      roles.push_back(rule.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    gang[member].push_back({{"roles", std::move(roles)}, {"level", level_name(rule.substr(equals + 1))}});
-  }
-}
-
-// Null: the jobs have nothing to do with each other.
-Json gang_of(const SubmitOptions& options) {
-  if (!options.gang && options.together.empty() && options.apart.empty()) return nullptr;
-  Json gang = Json::object();
-  put_rules(gang, options.together, "--together", "together");
-  put_rules(gang, options.apart, "--apart", "apart");
-  return gang;
-}
 
 // The service reports "not now" and "never" as problems that carry an outcome: an answer, not a failure.
 void print_refusal(Session& session, const Answer& answer) {
@@ -80,7 +54,7 @@ void submit_files(Session& session, const SubmitOptions& options) {
     job.file = file;
     jobs.push_back({file, submission(options, job)});
   }
-  submit_batch(session, jobs, options.idempotency_key, gang_of(options));
+  submit_batch(session, jobs, options.idempotency_key, gang_of(options.gang));
 }
 
 void submit(Session& session, const SubmitOptions& options) {
@@ -121,7 +95,8 @@ void add_job_submit_command(CLI::App& jobs, Session& session) {
       {"railweave jobs submit --tenant research --name llama --tp 8 --pp 4 --dp 3",
        "railweave jobs submit -f job.json --idempotency-key $(uuidgen)", "railweave jobs submit -f job.json --ranks",
        "railweave jobs submit -f job.json --queue", "railweave jobs submit sweep/*.json --queue",
-       "railweave jobs submit prefill.json decode.json --gang --together prefill,decode=rack"});
+       "railweave jobs submit prefill.json decode.json --gang --together prefill,decode=rack",
+       "railweave jobs submit prefill.json decode.json --role-traffic prefill,decode=2e9"});
   command.add_option("FILE", options->files, "Jobs in JSON or YAML, as of -f; several are submitted at once");
   add_job_options(command, options->job);
   command
@@ -131,18 +106,12 @@ void add_job_submit_command(CLI::App& jobs, Session& session) {
   command.add_flag("--queue", options->queue, "Queue the job if it cannot start now");
   command.add_option("--not-before", options->not_before, "Queue the job and start it no earlier than this (RFC 3339)")
       ->type_name("TIME");
-  command.add_flag("--gang", options->gang, "The jobs are roles of one gang: all of them start, or none");
-  const auto rules = [&](const char* name, std::vector<std::string>& into, const char* description) {
-    command.add_option(name, into, description)->type_name("ROLE,ROLE=LEVEL")->allow_extra_args(false);
-  };
-  rules("--together", options->together,
-        "Roles of the gang, by the jobs' names, that share a group of the level; repeatable");
-  rules("--apart", options->apart, "Roles of the gang that are in different groups of the level; repeatable");
+  add_gang_options(command, options->gang);
   command.add_flag("--ranks", options->ranks, "Print where each rank runs");
   add_rank_options(command, options->shown);
   on_run(command, session, [&session, options] {
     if (!options->files.empty() && !options->job.file.empty()) fail_usage("files are named with -f and without it");
-    const bool gang = !gang_of(*options).is_null();
+    const bool gang = !gang_of(options->gang).is_null();
     if (gang && options->files.empty()) fail_usage("a gang is several files", "one for each role");
     if (options->files.size() > 1 || gang) return submit_files(session, *options);
     if (!options->files.empty()) options->job.file = options->files.front();

@@ -42,7 +42,8 @@ Result<Response> submit_jobs(const Call& call) {
   auto* const items = &batch->items;
   const bool by_member = own_tenant(call.request) != nullptr;
   const std::string owner = key_owner(call.request);
-  control::SubmitJobs command{.items = {}, .gang = batch->gang, .rules = std::move(batch->rules)};
+  control::SubmitJobs command{
+      .items = {}, .gang = batch->gang, .rules = std::move(batch->rules), .traffic = std::move(batch->traffic)};
   for (auto& item : *items) {
     if (!item.request) continue;
     JobRequest& request = *item.request;

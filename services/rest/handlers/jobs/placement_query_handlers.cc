@@ -75,16 +75,19 @@ Result<bool> plan(const Call& call, const ClusterState& state, BatchBody& batch,
   }
   const std::int64_t now_us = call.plane.loop.now_us();
   const auto start = [&](ClusterState& trial, std::size_t,
-                         const JobSpec& spec) -> std::expected<control::JobId, control::Rejection> {
+                         const control::PlannedRole& role) -> std::expected<control::JobId, control::Rejection> {
     const control::JobId job = trial.jobs.next_id();
-    auto placed = try_placement({trial, worker_placers(call.plane), worker_queue(call.plane), now_us}, spec,
-                                own != nullptr, false);
+    auto placed = try_placement({trial, worker_placers(call.plane), worker_queue(call.plane), now_us, role.place.get()},
+                                role.spec, own != nullptr, false);
     if (!placed) return std::unexpected(std::move(placed.error()));
     place_on(trial, std::move(*placed), now_us);
     return job;
   };
-  auto planned = control::plan_gang(state, specs, batch.rules, start);
-  for (std::size_t i = 0; planned && i < specs.size(); ++i) batch.items[i].request->spec = std::move((*planned)[i]);
+  auto planned = control::plan_gang(state, {specs, batch.rules, batch.traffic}, worker_placers(call.plane), start);
+  for (std::size_t i = 0; planned && i < specs.size(); ++i) {
+    batch.items[i].request->spec = std::move((*planned)[i].spec);
+    batch.items[i].request->place = std::move((*planned)[i].place);
+  }
   if (planned) return true;
   auto& why = planned.error().why;
   const auto others = control::refused_with(specs[planned.error().item].name, why.error.kind == ErrorKind::impossible);
@@ -130,8 +133,9 @@ Result<Response> query_placements(const Call& call) {
       refuse(to_problem(item.located(checked.error())));
       continue;
     }
-    auto placed = try_placement({state, worker_placers(call.plane), worker_queue(call.plane), now_us}, spec,
-                                own != nullptr, false);
+    auto placed =
+        try_placement({state, worker_placers(call.plane), worker_queue(call.plane), now_us, item.request->place.get()},
+                      spec, own != nullptr, false);
     if (own != nullptr && !placed) leave_own_tenant(state, *own, placed.error().links);
     if (!placed && placed.error().placement == nullptr) {
       placed.error().error = item.located(std::move(placed.error().error));

@@ -1,6 +1,10 @@
 #include "services/rest/json/jobs/job_batch.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,6 +14,8 @@
 
 namespace railweave::api {
 namespace {
+
+using scheduler::JobSpec;
 
 std::string key_json(const std::string& key) { return key.empty() ? "null" : dump(Out(key)); }
 
@@ -62,6 +68,71 @@ void read_rules(ObjectReader& gang, std::string_view field, std::vector<control:
   }
 }
 
+// [{"from": "prefill", "to": "decode", "bytesPerStep": 2e9, "spread": "allToAll"}]
+void read_traffic(ObjectReader& gang, std::vector<control::GangTraffic>& into) {
+  const Json* list = gang.take("traffic");
+  if (list == nullptr || list->is_null()) return;
+  constexpr std::size_t kMost = control::GangTraffic::kMaxPairs;
+  constexpr double kMaxBytes = 1e18;
+  if (!list->is_array() || list->size() > kMost) {
+    return gang.set_error("traffic", fmt::format("a list of at most {} {{from, to, bytesPerStep}} is wanted", kMost));
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader reader((*list)[i], fmt::format("{}/{}", gang.pointer("traffic"), i));
+    control::GangTraffic one;
+    for (const auto* name : {"from", "to", "bytesPerStep"}) reader.require(name);
+    reader.read("from", one.from);
+    reader.read("to", one.to);
+    reader.read("bytesPerStep", one.bytes);
+    if (!(one.bytes >= 0 && one.bytes <= kMaxBytes)) reader.set_error("bytesPerStep", "must be between 0 and 1e18");
+    std::optional<std::string> spread;
+    reader.read_text("spread", spread);
+    if (spread) {
+      const auto known = parse_enum<scheduler::RoleSpread>(*spread);
+      if (!known) reader.set_error("spread", "there is no spread " + shown(*spread), "it is allToAll or byRank");
+      one.spread = known.value_or(one.spread);
+    }
+    if (auto done = reader.finish(); !done) return gang.set_error(done.error());
+    into.push_back(std::move(one));
+  }
+}
+
+std::vector<const JobSpec*> jobs_of(const BatchBody& batch, const std::string& role) {
+  std::vector<const JobSpec*> jobs;
+  for (const BatchItem& item : batch.items) {
+    if (item.request->spec.name == role) jobs.push_back(&item.request->spec);
+  }
+  return jobs;
+}
+
+// Roles are items of one tenant, by their names: each job is told of its peers, and is to keep them all.
+Result<void> check_gang_traffic(const BatchBody& batch) {
+  const auto refuse = [](std::string why, std::string pointer, std::string hint = {}) {
+    return fail(ErrorKind::invalid, "body.invalidField", std::move(why), std::move(pointer), std::move(hint));
+  };
+  std::map<std::string, std::size_t> peers;  // of each job of a role, at most
+  for (std::size_t i = 0; i < batch.traffic.size(); ++i) {
+    const auto& one = batch.traffic[i];
+    const std::string at = fmt::format("/gang/traffic/{}", i);
+    if (one.from == one.to) {
+      return refuse("a role exchanges data with another one", at + "/to", "traffic inside a role is its job's own");
+    }
+    std::set<std::string> tenants;
+    for (const auto& [role, other, member] :
+         {std::tuple(&one.from, &one.to, "/from"), std::tuple(&one.to, &one.from, "/to")}) {
+      const auto jobs = jobs_of(batch, *role);
+      if (jobs.empty())
+        return refuse("no item is named " + shown(*role), at + member, "roles are items by their names");
+      for (const JobSpec* job : jobs) tenants.insert(job->tenant);
+      if ((peers[*other] += jobs.size()) > JobSpec::kMaxPeers) {
+        return refuse(fmt::format("a job exchanges data with at most {} others of its gang", JobSpec::kMaxPeers), at);
+      }
+    }
+    if (tenants.size() > 1) return refuse("roles that exchange data are jobs of one tenant", at);
+  }
+  return {};
+}
+
 // Every role has an item, and all of them start now.
 Result<void> check_gang(const BatchBody& batch) {
   if (!batch.gang) return {};
@@ -81,7 +152,7 @@ Result<void> check_gang(const BatchBody& batch) {
                   "roles are items by their names");
     }
   }
-  return {};
+  return check_gang_traffic(batch);
 }
 
 }  // namespace
@@ -105,6 +176,7 @@ Result<BatchBody> read_batch(std::string_view body, bool needs_keys) {
     ObjectReader fields(*gang, "/gang");
     read_rules(fields, "together", batch.rules);
     read_rules(fields, "apart", batch.rules);
+    read_traffic(fields, batch.traffic);
     if (auto done = fields.finish(); !done) reader.set_error(done.error());
   }
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());

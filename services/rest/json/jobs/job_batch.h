@@ -34,6 +34,7 @@ struct BatchBody {
   std::vector<BatchItem> items;
   bool gang = false;  // all of them or none
   std::vector<control::GangRule> rules;
+  std::vector<control::GangTraffic> traffic;
 };
 // needs_keys: an item without a key cannot be read.
 Result<BatchBody> read_batch(std::string_view body, bool needs_keys);

@@ -77,6 +77,10 @@ Result<JobRequest> job_request_from_json(Json value) {
   auto spec = checked_spec(value);
   if (!spec) return std::unexpected(spec.error());
   request.spec = std::move(*spec);
+  if (!request.spec.peers.empty()) {
+    return fail(ErrorKind::invalid, "body.unknownField", "'peers' is not a field of a request", "/peers",
+                "say what roles exchange in the 'gang' of a batch");
+  }
   return request;
 }
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "fabric/base/error.h"
 #include "scheduler/job/job_spec.h"
+#include "scheduler/placement/fit/placement.h"
 #include "services/control/events/job_requests.h"
 #include "services/json/strict_json.h"
 
@@ -21,8 +23,9 @@ struct JobRequest {
   scheduler::JobSpec spec;
   bool queue = false;
   std::int64_t not_before_us = 0;
-  std::optional<control::AdoptedPlace> adopt = std::nullopt;  // it runs there already
-  std::optional<control::LaunchTerms> launch = std::nullopt;  // its launcher acknowledges each step
+  std::optional<control::AdoptedPlace> adopt = std::nullopt;    // it runs there already
+  std::optional<control::LaunchTerms> launch = std::nullopt;    // its launcher acknowledges each step
+  std::shared_ptr<const scheduler::Placement> place = nullptr;  // in the plan of its gang; never read
 };
 Result<JobRequest> read_job_request(std::string_view body);
 Result<JobRequest> job_request_from_json(Json value);

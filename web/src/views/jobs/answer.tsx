@@ -7,7 +7,7 @@ import { Badge, Bar, Facts, Panel, SubjectLink, When } from '../../parts/basics'
 import { Said } from '../../parts/said';
 import { undirected } from '../fabric/map';
 
-const GROUP_NAMES: Record<string, string> = { tensor: 'Tensor', context: 'Context', expert: 'Expert', data: 'Data', pipeline: 'Pipeline', expertData: 'Expert data' };
+const GROUP_NAMES: Record<string, string> = { tensor: 'Tensor', context: 'Context', expert: 'Expert', data: 'Data', pipeline: 'Pipeline', expertData: 'Expert data', roles: 'Between roles' };
 
 export function Groups({ groups }: { groups: Schema['GroupSpans'] }) {
   const spans = Object.entries(groups) as [string, Schema['GroupSpan']][];
