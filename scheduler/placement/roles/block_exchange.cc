@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fabric/base/draws.h"
+#include "scheduler/collective/role_flows.h"
 #include "scheduler/placement/check/placement_check.h"
 #include "scheduler/placement/score/summary.h"
 #include "scheduler/placement/search/refinement.h"
@@ -100,13 +101,20 @@ class BlockExchange {
       if (count % size != 0 || expert_inside || role.spec.gpus_per_node || !role.spec.slices.empty()) return false;
       ranks += count;
       for (std::size_t first = 0; first < count; first += size) blocks_.push_back({r, first, size});
-      for (const RolePeer& peer : role.spec.peers) flows_ += peer.counted ? 1 : 0;
     }
-    flows_ *= ranks;
-    cost_ = ranks + flows_ / 4;
+    cost_ = ranks + flows() / 4;
     return blocks_.size() <= kMaxBlocks;
   }
 
+  // Between roles, of a score: each is a fraction of what a rank is.
+  [[nodiscard]] std::uint64_t flows() const {
+    double count = 0;
+    for (const RolePlace& role : at_.roles()) {
+      const JobTraffic traffic = traffic_of_job(role.spec, at_.placer().peers());
+      count += role_flow_count(role.placement.gpu_of_rank.size(), traffic.traffic);
+    }
+    return static_cast<std::uint64_t>(count);
+  }
   [[nodiscard]] std::span<GpuId> gpus(const Block& block) {
     return std::span(at_.roles()[block.role].placement.gpu_of_rank).subspan(block.first, block.size);
   }
@@ -233,7 +241,7 @@ class BlockExchange {
   const PlacementFabric& fabric_;
   std::vector<Block> blocks_;
   double least_us_ = 0;
-  std::uint64_t flows_ = 0, cost_ = 0;  // of a score
+  std::uint64_t cost_ = 0;  // of a score
   Draws draws_;
 };
 
