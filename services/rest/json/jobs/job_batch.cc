@@ -124,7 +124,9 @@ Result<void> check_gang_traffic(const BatchBody& batch) {
       if (jobs.empty())
         return refuse("no item is named " + shown(*role), at + member, "roles are items by their names");
       for (const JobSpec* job : jobs) tenants.insert(job->tenant);
-      if ((peers[*other] += jobs.size()) > JobSpec::kMaxPeers) {
+      std::size_t& of_each = peers[*other];
+      of_each += jobs.size();
+      if (of_each > JobSpec::kMaxPeers) {
         return refuse(fmt::format("a job exchanges data with at most {} others of its gang", JobSpec::kMaxPeers), at);
       }
     }
