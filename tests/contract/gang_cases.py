@@ -196,7 +196,11 @@ def traffic(session):
                            ({**flow, "spread": "some"}, "/gang/traffic/0/spread"), ({**flow, "bytesPerStep": -1}, "/gang/traffic/0/bytesPerStep")):
         problem = session.call("submitJobs", 400, "body.invalidField", body={"items": pair, "gang": {"traffic": [wrong]}}).json
         assert problem["errors"][0]["pointer"] == pointer, problem
-    session.call("submitJob", 400, "body.unknownField", body={**{n: v for n, v in pair[0].items() if n != "key"}, "peers": first["spec"]["peers"]})
+    asked = {"name": "own", "tenant": TENANT, "gpus": 1, "peers": first["spec"]["peers"]}
+    session.call("submitJob", 400, "body.unknownField", body=asked)
+    session.call("queryPlacement", 400, "body.unknownField", body=asked)
+    session.call("putReservation", 400, "body.unknownField", path={"name": "room"},
+                 body={"kind": "reservation", "from": "2099-01-01T00:00:00Z", "to": "2099-01-02T00:00:00Z", "job": asked})
 
 
 CASES = [all_or_none, rules, refusals, by_chance, cpu_roles, traffic]

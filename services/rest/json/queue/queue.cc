@@ -175,6 +175,9 @@ Result<control::PutReservation> read_reservation(const std::string& name, std::s
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   auto spec = job_spec_from_json(*job, "/job");
   if (!spec) return std::unexpected(spec.error());
+  if (!spec->peers.empty()) {
+    return fail(ErrorKind::invalid, "body.unknownField", "'peers' is not a field of a request", "/job/peers");
+  }
   put.shape = std::move(*spec);
   if (put.shape.name.empty()) put.shape.name = name;
   if (auto checked = scheduler::check_job_spec(put.shape); !checked) {
