@@ -229,6 +229,10 @@ export function JobView() {
                         ['Nodes', job.nodes > 0 ? count(job.nodes) : '–'],
                         ...(job.spec.external ? ([['Comes from', `${job.spec.external.scheduler} ${job.spec.external.id}${job.spec.external.step ? `, step ${job.spec.external.step}` : ''}`]] as [string, string][]) : []),
                         ...(job.spec.external?.advice ? ([['Advice', job.spec.external.advice]] as [string, string][]) : []),
+                        ...(job.spec.peers ?? []).map((peer, at): [string, React.ReactNode] => [
+                          `${peer.sends ? 'Sends to' : 'Receives from'} ${peer.role}`,
+                          <span key={`peer-${at}`}>{Number((peer.bytesPerStep / 1e9).toPrecision(4))} GB per step, <Link to="/jobs/$id" params={{ id: peer.job }}>{peer.job}</Link></span>,
+                        ]),
                         ['Priority', job.priority],
                         ['Submitted', <When key="s" at={job.submittedAt} />],
                         ...(job.notBefore ? ([['Not before', <When key="nb" at={job.notBefore} />]] as [string, React.ReactNode][]) : []),
