@@ -13,7 +13,6 @@
 namespace railweave::api {
 namespace {
 
-using control::ClusterState;
 using scheduler::JobSpec;
 
 std::optional<double> communication_us(const scheduler::Placement& placement) {

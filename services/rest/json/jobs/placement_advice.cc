@@ -91,7 +91,7 @@ std::optional<std::uint32_t> PlacementAdvice::gain_permille() const {
 std::string PlacementAdvice::text() const {
   if (!placed) return "Railweave would let it wait: " + reason;
   if (same_nodes) return "Railweave would have chosen the same nodes";
-  const std::string where = "Railweave would have chosen " + nodes_text(nodes);
+  std::string where = "Railweave would have chosen " + nodes_text(nodes);
   const auto gain = gain_permille();
   if (!gain) return where;
   if (*gain == 0) return where + ", which is no faster";
