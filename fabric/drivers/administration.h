@@ -43,6 +43,10 @@ struct AdministrationCounts {
   std::uint64_t segments = 0, repeated = 0;  // datagrams of tables
   std::uint64_t given_up = 0;                // tables whose receiver fell silent
   std::uint64_t send_errors = 0;
+  std::uint64_t subscriptions = 0;  // to notices, now
+  std::uint64_t traps = 0;          // of devices, to be forwarded to those who subscribed
+  std::uint64_t reports = 0;        // of notices to subscribers
+  std::uint64_t reports_repeated = 0, reports_answered = 0, reports_given_up = 0;
   std::uint64_t multicast_revision = 0;  // another one whenever groups or their members change
 };
 

@@ -52,13 +52,13 @@ Result<std::unique_ptr<AdministrationPort>> UmadAdministrationPort::open(const U
   return std::unique_ptr<AdministrationPort>(std::move(port));
 }
 
-Result<void> UmadAdministrationPort::send(const SaClient& to, const Mad& mad) {
+Result<void> UmadAdministrationPort::send(const SaClient& to, const Mad& mad, Milliseconds answer_within) {
   void* buffer = send_buffer_.data();
   std::memset(buffer, 0, umad_size());
   std::memcpy(umad_get_mad(buffer), mad.data(), mad.size());
   umad_set_addr(buffer, to.lid, static_cast<int>(to.queue_pair), to.level, static_cast<int>(kGeneralQueueKey));
   umad_set_pkey(buffer, to.key_index);
-  if (umad_send(handle_, agent_, buffer, kMadBytes, 0, 0) < 0) {
+  if (umad_send(handle_, agent_, buffer, kMadBytes, static_cast<int>(answer_within.count()), 0) < 0) {
     return fail(ErrorKind::unavailable, "ib.sendFailed", std::string("cannot send: ") + std::strerror(errno), name_);
   }
   return {};

@@ -25,7 +25,8 @@ class AdministrationPort {
   AdministrationPort& operator=(const AdministrationPort&) = delete;
   virtual ~AdministrationPort() = default;
 
-  virtual Result<void> send(const SaClient& to, const Mad& mad) = 0;
+  // answer_within: 0: no answer is awaited, and one that comes may be lost.
+  virtual Result<void> send(const SaClient& to, const Mad& mad, Milliseconds answer_within) = 0;
   // The next datagram; waits for it at most this long.
   virtual Result<std::optional<Received>> receive(Milliseconds wait) = 0;
 };
@@ -37,7 +38,7 @@ class UmadAdministrationPort final : public AdministrationPort {
   static Result<std::unique_ptr<AdministrationPort>> open(const UmadOptions& options);
   ~UmadAdministrationPort() override;
 
-  Result<void> send(const SaClient& to, const Mad& mad) override;
+  Result<void> send(const SaClient& to, const Mad& mad, Milliseconds answer_within) override;
   Result<std::optional<Received>> receive(Milliseconds wait) override;
 
  private:

@@ -190,6 +190,7 @@ void InfinibandDriver::take_trap(const ReceivedMad& received) {
     (void)port_->send(MadAddress::to(received.source), repress, Milliseconds(0));
   }
   if (notice.generic && notice.trap == kTrapBadManagementKey) return note_wrong_key(notice);
+  if (server_) server_->forward(attribute_bytes(received.mad), received.source);
   if (!notice.generic || (notice.trap != kTrapLinkStateChange && notice.trap != kTrapCapabilityChange)) return;
   if (observed_.size() > kMaxObservations) return;
   const auto device = device_of_lid_.find(notice.about_lid);

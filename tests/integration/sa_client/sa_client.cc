@@ -16,28 +16,13 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
-#include <infiniband/umad.h>
-#include <infiniband/umad_sa.h>
 #include <infiniband/umad_sa_mcm.h>
-#include <infiniband/umad_types.h>
+
+#include "sa_port.h"
 
 namespace {
 
 constexpr int kAnswerMs = 1000, kAttempts = 5;
-
-struct Port {
-  int handle = -1, agent = -1;
-  umad_port_t info{};
-  std::uint32_t transaction = 1;
-};
-
-bool open(Port& port) {
-  if (umad_init() < 0) return false;
-  port.handle = umad_open_port(nullptr, 0);
-  if (port.handle < 0 || umad_get_port(nullptr, 0, &port.info) < 0) return false;
-  port.agent = umad_register(port.handle, UMAD_CLASS_SUBN_ADM, UMAD_SA_CLASS_VERSION, 0, nullptr);
-  return port.agent >= 0;
-}
 
 // The answer's status, and the record in it; -1: none came.
 int ask(Port& port, std::uint8_t method, std::uint64_t mask, umad_sa_mcmember_record& record) {
@@ -77,7 +62,7 @@ void read_mgid(const char* text, std::uint8_t* mgid) {
 
 int main(int count, char** words) {
   Port port;
-  if (!open(port)) {
+  if (!open(port, false)) {
     std::fprintf(stderr, "no port\n");
     return 2;
   }

@@ -30,7 +30,7 @@ struct Client {
 class ClientPort final : public AdministrationPort {
  public:
   explicit ClientPort(Client& client) : client_(client) {}
-  Result<void> send(const SaClient& to, const Mad& mad) override {
+  Result<void> send(const SaClient& to, const Mad& mad, Milliseconds /*answer_within*/) override {
     EXPECT_EQ(to.lid, 2);
     EXPECT_EQ(to.queue_pair, 1U);
     const std::lock_guard lock(client_.mutex);

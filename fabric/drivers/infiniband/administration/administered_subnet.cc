@@ -54,6 +54,15 @@ PortPace slower(PortPace a, PortPace b) {
   return {std::min(a.mtu, b.mtu), nominal_rate(a.rate) < nominal_rate(b.rate) ? a.rate : b.rate};
 }
 
+bool share_key(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b) {
+  return std::ranges::any_of(a, [b](std::uint16_t key) {
+    const auto base = static_cast<std::uint16_t>(key & ~kFullMember);
+    return base != 0 && std::ranges::any_of(b, [key, base](std::uint16_t other) {
+             return (other & ~kFullMember) == base && ((key | other) & kFullMember) != 0;
+           });
+  });
+}
+
 AdministeredSubnet::AdministeredSubnet(std::vector<Node> nodes, const Manager& manager, const Routing& routing,
                                        std::vector<PartitionService> partitions,
                                        std::shared_ptr<const std::vector<PortTables>> tables)

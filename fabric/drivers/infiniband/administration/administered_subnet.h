@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct PortPace {
 std::uint8_t rate_code(const LinkSpec& link);  // of PathRecord (IBA 15.2.5.16); 0: none
 RateMbps nominal_rate(std::uint8_t code);      // that the code stands for; 0: unknown code
 PortPace slower(PortPace a, PortPace b);
+// Whether ports with these keys are in one partition, at least one of them as a full member.
+bool share_key(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b);
 
 class AdministeredSubnet {
  public:

@@ -33,6 +33,9 @@ void write_class_port_info(std::vector<std::uint8_t>& record, bool registers) {
 // What clients register or end.
 SaAnswer take_registration(const Requester& requester, const Mad& request, SaMethod method, const SaAnswer& answer,
                            Registrations& registrations) {
+  if (answer.header.attribute == static_cast<std::uint16_t>(SaAttribute::informInfo)) {
+    return registrations.subscriptions.answer_set(requester, request, answer);
+  }
   ServiceBook& services = registrations.services;
   if (answer.header.attribute == static_cast<std::uint16_t>(SaAttribute::serviceRecord)) {
     return method == SaMethod::set ? services.answer_set(requester, request, answer, registrations.now)
@@ -42,8 +45,26 @@ SaAnswer take_registration(const Requester& requester, const Mad& request, SaMet
   return answer_leave(requester, request, answer, registrations.multicast);
 }
 
-bool may_be_registered(SaAttribute attribute) {
-  return attribute == SaAttribute::multicastMemberRecord || attribute == SaAttribute::serviceRecord;
+// What clients registered or may register.
+bool is_of_registrations(SaAttribute attribute) {
+  return attribute == SaAttribute::multicastMemberRecord || attribute == SaAttribute::serviceRecord ||
+         attribute == SaAttribute::informInfo || attribute == SaAttribute::informInfoRecord;
+}
+
+bool may_be_asked(SaMethod method, SaAttribute attribute) {
+  switch (method) {
+    case SaMethod::get:
+      return attribute != SaAttribute::informInfo;
+    case SaMethod::getTable:
+      return attribute != SaAttribute::informInfo && attribute != SaAttribute::classPortInfo;
+    case SaMethod::set:
+      return is_of_registrations(attribute) && attribute != SaAttribute::informInfoRecord;
+    case SaMethod::remove:
+      return attribute == SaAttribute::multicastMemberRecord || attribute == SaAttribute::serviceRecord;
+    case SaMethod::report:
+      break;
+  }
+  return false;
 }
 
 // End ports that a request names by GID or by LID; all, where it names none.
@@ -134,16 +155,20 @@ SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer
 SaAnswer answer_registered(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table,
                            const SaAttribute attribute, Registrations& registrations) {
   const std::size_t at_most = is_table ? kMaxAnswerBytes / record_bytes(attribute) + 1 : 2;
-  answer = attribute == SaAttribute::serviceRecord
-               ? registrations.services.answer_get(requester, request, std::move(answer), registrations.now, at_most)
-               : answer_groups(requester, request, std::move(answer), registrations.multicast, at_most);
+  if (attribute == SaAttribute::serviceRecord) {
+    answer = registrations.services.answer_get(requester, request, std::move(answer), registrations.now, at_most);
+  } else if (attribute == SaAttribute::informInfoRecord) {
+    answer = registrations.subscriptions.answer_get(requester, request, std::move(answer), at_most);
+  } else {
+    answer = answer_groups(requester, request, std::move(answer), registrations.multicast, at_most);
+  }
   if (is_table && answer.record_count == at_most) return refuse(std::move(answer), SaStatus::noResources);
   return answer;
 }
 
 }  // namespace
 
-SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid requester_lid,
+SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, const SaClient& client,
                     Registrations* registrations) {
   SaAnswer answer;
   answer.header = read_sa_header(request);
@@ -172,20 +197,21 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid re
   const bool is_table = method == SaMethod::getTable;
   const bool registers = method == SaMethod::set || method == SaMethod::remove;
   if (method != SaMethod::get && !is_table && !registers) return refuse(std::move(answer), SaStatus::badMethod);
-  const bool is_registered = may_be_registered(attribute);
-  if (!is_known(attribute) || (is_table && attribute == SaAttribute::classPortInfo) ||
-      (is_registered && registrations == nullptr)) {
+  const bool is_registered = is_of_registrations(attribute);
+  if (!is_known(attribute) || (is_registered && registrations == nullptr)) {
     return refuse(std::move(answer), SaStatus::badAttribute);
   }
-  if (registers && !is_registered) return refuse(std::move(answer), SaStatus::badMethod);
+  if (!may_be_asked(method, attribute)) {
+    return refuse(std::move(answer), registers ? SaStatus::badMethod : SaStatus::badAttribute);
+  }
   answer.kind = is_table ? SaAnswer::Kind::table : SaAnswer::Kind::datagram;
   if (attribute == SaAttribute::classPortInfo) {
     write_class_port_info(answer.records, registrations != nullptr);
     answer.record_count = 1;
     return answer;
   }
-  Requester requester{.subnet = *subnet, .is_trusted = is_trusted};
-  if (const std::uint32_t at = subnet->find(requester_lid); at != kNone) requester.port = &subnet->end_ports()[at];
+  Requester requester{.subnet = *subnet, .is_trusted = is_trusted, .client = client};
+  if (const std::uint32_t at = subnet->find(client.lid); at != kNone) requester.port = &subnet->end_ports()[at];
   if (requester.port == nullptr && !is_trusted) return refuse(std::move(answer), SaStatus::invalidRequest);
   header.record_offset = static_cast<std::uint16_t>(record_bytes(attribute) / 8);
   if (registers) return take_registration(requester, request, method, answer, *registrations);

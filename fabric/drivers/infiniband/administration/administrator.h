@@ -11,8 +11,10 @@
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
 #include "fabric/drivers/infiniband/administration/multicast_book.h"
 #include "fabric/drivers/infiniband/administration/sa_answer.h"
+#include "fabric/drivers/infiniband/administration/sa_client.h"
 #include "fabric/drivers/infiniband/administration/sa_mad.h"
 #include "fabric/drivers/infiniband/administration/service_book.h"
+#include "fabric/drivers/infiniband/administration/subscription_book.h"
 
 namespace railweave::fabric::infiniband {
 
@@ -23,12 +25,18 @@ inline constexpr std::size_t kMaxPairs = std::size_t{1} << 16U, kMaxTrustedPairs
 struct Registrations {
   MulticastBook multicast;
   ServiceBook services;
+  SubscriptionBook subscriptions = SubscriptionBook();
   ServiceBook::TimePoint now;  // for leases; whoever has the registrations keeps it
 };
 
 // subnet: null: nothing is known yet, which is answered with `busy`. registrations: null: none are taken, and none told.
-SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid requester,
+SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, const SaClient& client,
                     Registrations* registrations = nullptr);
+// From the queue pair that general management has everywhere.
+inline SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, Lid requester,
+                           Registrations* registrations = nullptr) {
+  return administer(subnet, request, SaClient{.lid = requester}, registrations);
+}
 
 // An answer of kind `datagram`.
 Mad to_mad(const SaAnswer& answer);

@@ -7,6 +7,7 @@ namespace {
 
 // What IPoIB finds in a broadcast group without terms of its own, as other subnet managers have it.
 constexpr std::uint32_t kBroadcastQueueKey = 0x0b1b;
+constexpr std::size_t kMaxChanges = 8192;
 constexpr std::uint8_t kMtu2048 = 4, kRate2500 = 2, kRate10000 = 3, kPacketLife = 18, kExactly = 2;
 
 }  // namespace
@@ -67,7 +68,7 @@ bool MulticastBook::join(const Mgid& mgid, Guid port, std::uint8_t join_state, b
   const std::uint8_t before = member.join_state;
   member.join_state |= join_state;
   member.by_proxy = by_proxy;
-  if (!kept && (member.join_state & JoinState::kKeeps) != 0) ++group.keepers;
+  if (!kept && (member.join_state & JoinState::kKeeps) != 0 && ++group.keepers == 1) note_change(group, true);
   if (member.join_state != before) ++revision_;
   return true;
 }
@@ -81,7 +82,7 @@ void MulticastBook::leave(const Mgid& mgid, Guid port, std::uint8_t join_state) 
   const bool kept = (member->second.join_state & JoinState::kKeeps) != 0;
   member->second.join_state = static_cast<std::uint8_t>(member->second.join_state & ~join_state);
   ++revision_;
-  if (kept && (member->second.join_state & JoinState::kKeeps) == 0) --group.keepers;
+  if (kept && (member->second.join_state & JoinState::kKeeps) == 0 && --group.keepers == 0) note_change(group, false);
   if (member->second.join_state == 0) remove(at, member);
   end_unkept(mgid);
 }
@@ -94,7 +95,9 @@ void MulticastBook::end_unkept(const Mgid& mgid) {
 void MulticastBook::remove(Groups::iterator group, std::map<Guid, Member>::iterator member) {
   const auto count = groups_of_.find(member->first);
   if (--count->second == 0) groups_of_.erase(count);
-  if ((member->second.join_state & JoinState::kKeeps) != 0) --group->second.keepers;
+  if ((member->second.join_state & JoinState::kKeeps) != 0 && --group->second.keepers == 0) {
+    note_change(group->second, false);
+  }
   group->second.members.erase(member);
   --memberships_;
   ++revision_;
@@ -105,6 +108,10 @@ MulticastBook::Groups::iterator MulticastBook::end_group(Groups::iterator at) {
   lids_.erase(at->second.terms.lid);
   ++revision_;
   return groups_.erase(at);
+}
+
+void MulticastBook::note_change(const Group& group, bool is_created) {
+  if (changes_.size() < kMaxChanges) changes_.push_back({group.terms.mgid, group.terms.key, is_created});
 }
 
 void MulticastBook::follow(const AdministeredSubnet& subnet) {
@@ -167,6 +174,7 @@ void MulticastBook::clear() {
   lids_.clear();
   groups_of_.clear();
   memberships_ = 0;
+  changes_.clear();
   ++revision_;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
@@ -62,6 +63,15 @@ class MulticastBook {
   // Ends a group that nothing keeps.
   void end_unkept(const Mgid& mgid);
 
+  // A group got its first member that keeps it, or lost the last.
+  struct Change {
+    Mgid mgid{};
+    std::uint16_t key = 0;
+    bool is_created = false;
+  };
+  // Since they were last taken, in order. Bounded; what is beyond is not told.
+  std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
+
   // Another snapshot of the subnet: ports that are no longer there have left, each partition has a broadcast group, and LIDs are such
   // as the least of its switches can hold.
   void follow(const AdministeredSubnet& subnet);
@@ -75,6 +85,7 @@ class MulticastBook {
  private:
   Groups::iterator end_group(Groups::iterator at);
   void remove(Groups::iterator group, std::map<Guid, Member>::iterator member);
+  void note_change(const Group& group, bool is_created);
   void keep_broadcast(std::uint16_t key, std::uint8_t level, std::uint8_t rate);
 
   const MulticastBounds bounds_;
@@ -85,6 +96,7 @@ class MulticastBook {
   std::size_t memberships_ = 0;
   std::uint32_t own_mgids_ = 0;
   std::uint64_t revision_ = 1;
+  std::vector<Change> changes_;
 };
 
 // ff12:401b:KEY::ffff:ffff (RFC 4391); key: of a full member.

@@ -107,6 +107,9 @@ std::span<const RecordField> record_fields(SaAttribute attribute) {
     case SaAttribute::serviceRecord:
       return kService;
     case SaAttribute::classPortInfo:
+    case SaAttribute::notice:
+    case SaAttribute::informInfo:
+    case SaAttribute::informInfoRecord:
     case SaAttribute::pathRecord:
     case SaAttribute::multicastMemberRecord:
       break;
@@ -136,7 +139,12 @@ std::size_t record_bytes(SaAttribute attribute) {
     case SaAttribute::linkRecord:
       return 8;
     case SaAttribute::pathRecord:
+    case SaAttribute::informInfoRecord:
       return 64;
+    case SaAttribute::informInfo:
+      return 40;
+    case SaAttribute::notice:  // is sent, not asked for
+      break;
   }
   return 0;
 }

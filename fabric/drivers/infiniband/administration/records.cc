@@ -40,6 +40,9 @@ class Lister {
       case SaAttribute::smInfoRecord:
         return list_manager(end);
       case SaAttribute::classPortInfo:
+      case SaAttribute::notice:
+      case SaAttribute::informInfo:
+      case SaAttribute::informInfoRecord:
       case SaAttribute::pathRecord:
       case SaAttribute::multicastMemberRecord:
       case SaAttribute::serviceRecord:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
+#include "fabric/drivers/infiniband/administration/sa_client.h"
 
 namespace railweave::fabric::infiniband {
 
@@ -9,6 +10,7 @@ struct Requester {
   const AdministeredSubnet& subnet;
   const AdministeredSubnet::EndPort* port = nullptr;  // null: not known here
   bool is_trusted = false;
+  SaClient client;
 
   [[nodiscard]] bool sees(const AdministeredSubnet::EndPort& other) const {
     return is_trusted || (port != nullptr && (port == &other || subnet.shared_key(*port, other) != 0));

@@ -11,18 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/drivers/infiniband/administration/administrator.h"
+#include "fabric/drivers/infiniband/administration/sa_answer.h"
+#include "fabric/drivers/infiniband/administration/sa_client.h"
 
 namespace railweave::fabric::infiniband {
-
-// Where an answer goes: what came with the request.
-struct SaClient {
-  Lid lid = 0;
-  std::uint32_t queue_pair = 1;
-  std::uint8_t level = 0;
-  std::uint16_t key_index = 0;
-  friend auto operator<=>(const SaClient&, const SaClient&) = default;
-};
 
 struct RmppOptions {
   std::size_t max_transfers = 64;

@@ -17,13 +17,16 @@ inline constexpr std::size_t kSaHeaderBytes = 20;  // counted as payload by RMPP
 enum class SaMethod : std::uint8_t {
   get = 0x01,
   set = 0x02,
+  report = 0x06,
   getTable = 0x12,
   remove = 0x15,
 };
-inline constexpr std::uint8_t kSaResponseBit = 0x80, kSaGetResponse = 0x81;
+inline constexpr std::uint8_t kSaResponseBit = 0x80, kSaGetResponse = 0x81, kSaReportResponse = 0x86;
 
 enum class SaAttribute : std::uint16_t {
   classPortInfo = 0x0001,
+  notice = 0x0002,
+  informInfo = 0x0003,
   nodeRecord = 0x0011,
   portInfoRecord = 0x0012,
   slToVlRecord = 0x0013,
@@ -35,6 +38,7 @@ enum class SaAttribute : std::uint16_t {
   pkeyTableRecord = 0x0033,
   pathRecord = 0x0035,
   multicastMemberRecord = 0x0038,
+  informInfoRecord = 0x00f3,
 };
 
 // IBA 13.4.7 and 15.2.4.
