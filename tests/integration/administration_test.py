@@ -3,7 +3,7 @@
 answers is compared with what infiniband-diags read from the switches and ports themselves; then OpenSM takes the same subnet, and what both say
 of every path between adapters is compared.
 
-administration_test.py BIN_FOLDER RMPP_KERNEL tree|torus      exit code 77: skipped, and why
+administration_test.py BIN_FOLDER RMPP_KERNEL SA_MULTI_PATH tree|torus      exit code 77: skipped, and why
 """
 import re
 import shutil
@@ -17,6 +17,7 @@ from direct_lanes_test import accept, end_between_switches  # noqa: E402
 from ibsim import Ibsim, missing, stop  # noqa: E402
 from lane_walk import LaneWalk  # noqa: E402
 from live import LiveService, generate  # noqa: E402
+from qos_programming_test import weights  # noqa: E402
 from sa_query import SaQuery  # noqa: E402
 from switch_walk import SwitchWalk  # noqa: E402
 from waiting import until  # noqa: E402
@@ -107,7 +108,7 @@ def compare_paths(sa, found):
     return paths
 
 
-def by_opensm(sim, kernel, folder, hosts, found):
+def by_opensm(sim, kernel, folder, hosts, found, multi_path):
     """The paths between adapters as OpenSM answers on the same subnet."""
     log = folder / "osm.log"
     env = {"OSM_CACHE_DIR": str(folder), "OSM_TMP_DIR": str(folder)}
@@ -116,9 +117,19 @@ def by_opensm(sim, kernel, folder, hosts, found):
         sa = SaQuery(sim, kernel, hosts[3], "0x1")
         sa.wait(30)
         until(lambda: "OpenSM does not know all devices", lambda: len(sa.nodes()) == len(found.devices), 30)
-        return sa.nodes(), sa.links(), between_adapters(sa.paths(), found)
+        return sa.nodes(), sa.links(), between_adapters(sa.paths(), found), sa.guids(), multi_paths(sim, kernel, multi_path, hosts[3], found)
     finally:
         stop(opensm)
+
+
+def multi_paths(sim, kernel, program, host, found):
+    """What is answered to questions for paths between several ports at once, beginning with one for a path and another to fall back on."""
+    ports = [f"{guid + 1:x}" for guid in sorted(found.walk.ends)]
+    questions = (["2", *ports[1:3], "to", *ports[5:7]], ["100", *ports[:4], "to", *ports[4:11]], ["3", *ports[:2], "to", *ports[2:5]],
+                 ["9", ports[1], "to", ports[1]], ["9", "77", "to", ports[1]], ["9", "to", ports[1]], ["0", ports[1], "to", ports[2]])
+    answers = [sim.run([program, *words], host=host, behind=kernel, seconds=20).stdout for words in questions]
+    assert [answer.count("path") for answer in answers] == [2, 28, 3, 1, 0, 0, 0], answers
+    return answers
 
 
 def keys_and_strangers(sim, kernel, hosts, trusted, found):
@@ -129,7 +140,7 @@ def keys_and_strangers(sim, kernel, hosts, trusted, found):
     assert len({int(one["LID"]) for one in trusted.dumps("PKTR")}) > 1
     wrong = SaQuery(sim, kernel, hosts[3], "0x5a18").ask("-t", "300", "NR")
     assert wrong.returncode != 0 and "timed out" in wrong.stderr, wrong
-    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1-fe80::2"], "INVALID"), (["VLAR"], "SA_ERR")):
+    for words, why in ((["--src-to-dst", "1:4000"], "NO_RECORDS"), (["--sgid-to-dgid", "fe80::1-fe80::2"], "INVALID"), (["IIR", "fe80::77"], "NO_RECORDS")):
         refused = stranger.ask("-t", "1000", *words)
         assert refused.returncode != 0 or not refused.stdout.strip(), (words, why, refused)
 
@@ -144,7 +155,7 @@ def services(sim, kernel, hosts, sa, folder):
     assert all("ServiceName" in one for one in left), left
 
 
-def tree(binaries, kernel, folder):
+def tree(binaries, kernel, multi_path, folder):
     _, netlist, subnet = generate(binaries / "railweave", TREE, folder)
     hosts = hosts_of(netlist)
     key_file = folder / "sa.key"
@@ -207,16 +218,27 @@ def tree(binaries, kernel, folder):
             service.wait("joined", lambda s: s["phase"] == "synced" and s["linksDown"] == 0, 30)
             until(lambda: "the cable is not told", lambda: len(sa.links()) == links, 10)
             found = Found(sim)
-            own = sa.nodes(), sa.links(), between_adapters(sa.paths(), found)
-        theirs = by_opensm(sim, kernel, folder, hosts, found)
-        assert own[0] == theirs[0] and own[1] == theirs[1]
+            own = sa.nodes(), sa.links(), between_adapters(sa.paths(), found), sa.guids(), multi_paths(sim, kernel, multi_path, hosts[3], found)
+        theirs = by_opensm(sim, kernel, folder, hosts, found, multi_path)
+        assert own[0] == theirs[0] and own[1] == theirs[1] and own[3:] == theirs[3:], (own[3:], theirs[3:])
         assert own[2] == theirs[2], [(pair, own[2][pair], theirs[2].get(pair)) for pair in own[2] if own[2][pair] != theirs[2].get(pair)][:3]
         print(f"tree: {nodes} devices, {links} ends of links, {entries} entries and {len(paths)} paths as read from switches; "
               f"{len(own[2])} paths as OpenSM has them")
     return 0
 
 
-def torus(binaries, kernel, folder):
+def arbitration(sim, sa):
+    """The weights that are told are those that smpquery reads from the port."""
+    records = [one for one in sa.dumps("VLAR") if one["Block"] in ("1", "3")]
+    assert records, "no port has weights"
+    for one in records[:: max(1, len(records) // 16)]:
+        held = weights(sim.run(["smpquery", "vlarb", one["LID"], one["Port"]]).stdout)
+        told = [pair for pair in zip(one["VL"], one["Weight"]) if pair[1]]
+        assert told == held[one["Block"] == "3"], (one, held)
+    return len(records)
+
+
+def torus(binaries, kernel, multi_path, folder):
     """On several lanes: with the levels that the administration gives there is no circle of waits, and they are the service's."""
     _, netlist, subnet = generate(binaries / "railweave", TORUS, folder)
     hosts = hosts_of(netlist)
@@ -235,19 +257,22 @@ def torus(binaries, kernel, folder):
         assert not walk.lost and not walk.circle(), walk.circle()[:4]
         for (source, target), path in paths.items():
             assert path["reversible"] == (path["sl"] == paths[target, source]["sl"]), (path, paths[target, source])
+        tables = arbitration(sim, sa)
         both = sum(path["reversible"] for path in paths.values())
-        print(f"torus: {len(paths)} paths on levels {sorted({p['sl'] for p in paths.values()})}, {both} of them with the same level in both directions")
+        print(f"torus: {len(paths)} paths on levels {sorted({p['sl'] for p in paths.values()})}, {both} of them with the same level in both directions; "
+              f"{tables} tables of weights")
     return 0
 
 
 def main():
-    binaries, kernel, case = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
+    binaries, kernel, multi_path = (Path(word).resolve() for word in sys.argv[1:4])
+    case = sys.argv[4]
     lacking = missing() or next((tool for tool in ("opensm", "saquery", "ibtracert", "dump_fts", "smpquery") if not shutil.which(tool)), None)
     if lacking:
         print(f"skipped: {lacking}")
         return 77
     with tempfile.TemporaryDirectory(prefix="railweave-sa-") as folder:
-        return {"tree": tree, "torus": torus}[case](binaries, kernel, Path(folder))
+        return {"tree": tree, "torus": torus}[case](binaries, kernel, str(multi_path), Path(folder))
 
 
 if __name__ == "__main__":

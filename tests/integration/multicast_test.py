@@ -23,6 +23,7 @@ from waiting import until  # noqa: E402
 BROADCAST = "ff12401bffff000000000000ffffffff"
 ALL_HOSTS = "ff12401bffff00000000000000000001"
 MDNS = "ff12401bffff000000000000000000fb"
+BROADCAST_GID, ALL_HOSTS_GID = "ff12:401b:ffff::ffff:ffff", "ff12:401b:ffff::1"
 KEY = "0x1"
 
 
@@ -69,6 +70,14 @@ def wait_led(sim, walk, groups, senders=None, seconds=15):
             last = error
             return False
     until(lambda: f"not led: {last}", is_led, seconds)
+
+
+def group_paths(sa, guids):
+    """Paths to groups, as members and others ask for them."""
+    gids = ["fe80::" + ":".join(f"{guid >> shift & 0xffff:x}" for shift in (48, 32, 16, 0)) for guid in guids]
+    asked = [[]] + [["--sgid", gid] for gid in gids] + [["--pkey", "0xffff", "--mtu", "0x84"], ["--pkey", "0x8001"], ["--sl", "3"], ["--rate", "0x84"], ["--mtu", "3"],
+                                                                     ["--mtu", "4"], ["--pkt_lifetime", "0x53"]]
+    return [[sa.dumps("--dgid", mgid, *words, "PR") for words in asked] for mgid in (BROADCAST_GID, ALL_HOSTS_GID, "ff12:401b:ffff::99")]
 
 
 def lid_of(walk, guid):
@@ -127,6 +136,11 @@ def railweave(sim, binaries, kernel, client, folder, subnet, hosts):
         joined = [guids[host] for host in chosen]
         assert members(sa) == {lid: {(guid, 1) for guid in joined} for lid in (0xC000, 0xC001)}, members(sa)
         wait_led(sim, walk, {0xC000: joined, 0xC001: joined})
+        told, held = sa.multicast(), multicast_tables(sim)
+        lids = {node[0]: lid for (lid, _), node in sa.nodes().items()}
+        assert told == {lids[switch]: table for switch, table in held.items() if table}, (told, held)
+        paths = group_paths(sa, [joined[0] + 1, joined[3] + 1, guids[3] + 1])
+        assert [len(answer) for answer in paths[0]] == [1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1], paths
         for target in joined[1:]:
             traced = sim.run(["ibtracert", "-m", "0xc000", lid_of(walk, joined[0]), lid_of(walk, target)], host=hosts[3])
             assert traced.returncode == 0 and f"lid {lid_of(walk, target)}-" in traced.stdout, traced
@@ -156,7 +170,7 @@ def railweave(sim, binaries, kernel, client, folder, subnet, hosts):
         wait_led(sim, walk, {0xC000: joined, 0xC001: joined})
         tables = multicast_tables(sim)
         assert all(set(table) <= {0xC000, 0xC001} for table in tables.values()), tables
-    return answers, chosen
+    return answers, chosen, paths
 
 
 def by_opensm(sim, kernel, client, folder, hosts, chosen):
@@ -165,7 +179,8 @@ def by_opensm(sim, kernel, client, folder, hosts, chosen):
     try:
         SaQuery(sim, kernel, hosts[3], KEY).wait(30)
         clients = Clients(sim, client, hosts, [])
-        return [clients.as_ipoib(host) for host in chosen]
+        guids = [int(hosts[host].partition("-")[2], 16) + 1 for host in (chosen[0], chosen[3], 3)]
+        return [clients.as_ipoib(host) for host in chosen], group_paths(SaQuery(sim, kernel, hosts[3], KEY), guids)
     finally:
         stop(opensm)
 
@@ -181,9 +196,9 @@ def main():
         _, netlist, subnet = generate(binaries / "railweave", TREE, folder)
         hosts = hosts_of(netlist)
         with Ibsim(netlist, host=hosts[0]) as sim:
-            own, chosen = railweave(sim, binaries, kernel, str(client), folder, subnet, hosts)
+            own, chosen, paths = railweave(sim, binaries, kernel, str(client), folder, subnet, hosts)
             theirs = by_opensm(sim, kernel, str(client), folder, hosts, chosen)
-        assert own == theirs, (own, theirs)
+        assert (own, paths) == theirs, (own, paths, theirs)
     print(f"{len(own)} clients in 2 groups, each packet once at each, before and after faults; answers as OpenSM's; osmtest's multicast flow passes")
     return 0
 

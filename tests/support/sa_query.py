@@ -40,8 +40,12 @@ class SaQuery:
                 records[-1][field[1]] = field[2]
             elif entry := re.match(r"\s+(\d+)\t(\d+)\s*$", line):
                 records[-1].setdefault("table", {})[int(entry[1])] = int(entry[2])
+            elif row := re.match(r"\s+0x([0-9a-f]{4})\t0x([0-9a-f]{4})\s*$", line):
+                records[-1].setdefault("masks", {})[int(row[1], 16)] = int(row[2], 16)
             elif row := re.match(r"\s+VL:((?:\s*\d+\|)+)", line):
                 records[-1]["lanes"] = [int(lane) for lane in row[1].replace(" ", "").split("|") if lane]
+            elif row := re.match(r"\s+(VL|Weight) *:((?:\s*\d+\|){16})\s*$", line):
+                records[-1].setdefault(row[1], []).extend(int(number) for number in row[2].replace(" ", "").split("|") if number)
             elif re.match(r"\s+(?:0x[0-9a-f]{4} ?){8}\s*$", line):
                 records[-1].setdefault("keys", []).extend(int(word, 16) for word in line.split())
         return records
@@ -61,6 +65,20 @@ class SaQuery:
         for one in self.dumps("LFTR"):
             found.setdefault(int(one["LID"]), {}).update({lid: port for lid, port in one["table"].items() if port != 255})
         return found
+
+    def multicast(self):
+        """{LID of a switch: {LID of a group: {ports}}}, without entries that drop packets"""
+        found = {}
+        for one in self.dumps("MFTR"):
+            for lid, mask in one["masks"].items():
+                ports = {16 * int(one["Position"]) + port for port in range(16) if mask >> port & 1}
+                if ports:
+                    found.setdefault(int(one["LID"]), {}).setdefault(lid, set()).update(ports)
+        return found
+
+    def guids(self):
+        """{(LID, block): [GUID]}"""
+        return {(int(one["LID"]), int(one["Block"])): [one[f"GUID {i}"] for i in range(8)] for one in self.dumps("GIR")}
 
     def paths(self, *words):
         """{(source LID, target LID): {sl, mtu, rate (Gb/s), key, life, reversible, sguid, dguid}}"""

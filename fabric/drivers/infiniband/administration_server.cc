@@ -34,6 +34,11 @@ void AdministrationServer::publish(AdministeredSubnetPtr subnet) {
   subnet_.swap(subnet);
 }
 
+void AdministrationServer::publish(MulticastTablesPtr tables) {
+  const std::lock_guard lock(mutex_);
+  multicast_tables_.swap(tables);
+}
+
 AdministrationServer::Multicast AdministrationServer::multicast() const {
   const std::lock_guard lock(mutex_);
   return multicast_;
@@ -53,6 +58,7 @@ void AdministrationServer::follow_subnet() {
   {
     const std::lock_guard lock(mutex_);
     known = subnet_;
+    registrations_.multicast_tables = multicast_tables_;
     forgets = forgotten_ != to_forget_;
     forgotten_ = to_forget_;
   }
@@ -164,6 +170,9 @@ void AdministrationServer::take(const AdministrationPort::Received& received) {
   if (leads_ && !leads_()) {
     ++own_.dropped;
     return;
+  }
+  if (header.method == static_cast<std::uint8_t>(SaMethod::getMulti) && header.rmpp.type == RmppType::data) {
+    send(received.client, acknowledgement(header));
   }
   // A receiver that asks again while it is being sent to has lost its patience, not its answer.
   if (sender_.is_under_way(received.client, header.transaction)) {

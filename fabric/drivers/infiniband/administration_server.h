@@ -37,6 +37,8 @@ class AdministrationServer {
     std::uint64_t revision = 0;
   };
   [[nodiscard]] Multicast multicast() const;
+  // What switches hold now.
+  void publish(MulticastTablesPtr tables);
   [[nodiscard]] std::uint64_t key() const { return key_; }
 
  private:
@@ -70,6 +72,7 @@ class AdministrationServer {
   AdministeredSubnetPtr subnet_;
   std::uint64_t to_forget_ = 0;  // counts how often all was to be forgotten
   Multicast multicast_;
+  MulticastTablesPtr multicast_tables_;
   std::vector<Trap> traps_;  // to be forwarded
   AdministrationCounts counts_;
   Worker worker_{"subnet-admin"};

@@ -302,7 +302,8 @@ Result<void> InfinibandDriver::may_write() {
   auto allowed = ask_to_write();
   // Whoever is in charge answers clients, takes what they register, and writes switches.
   if (!allowed && server_) {
-    server_->publish(nullptr);
+    server_->publish(AdministeredSubnetPtr());
+    server_->publish(MulticastTablesPtr());
     notices_.forget_all();
     multicast_.forget_all();
   }
@@ -406,6 +407,7 @@ Result<MulticastReport> InfinibandDriver::keep_multicast(bool verify) {
   if (auto kept = multicast_.keep(table_exchange_, map_, *subnet, *multicast.members, verify, report); !kept) {
     return std::unexpected(kept.error());
   }
+  server_->publish(multicast_.tables());
   return report;
 }
 

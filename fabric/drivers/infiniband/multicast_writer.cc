@@ -103,6 +103,16 @@ Result<void> MulticastWriter::write(MadExchange& exchange, const SubnetMap& map,
   return exchange.run();
 }
 
+MulticastTablesPtr MulticastWriter::tables() const {
+  auto tables = std::make_shared<MulticastTables>();
+  for (const auto& [guid, one] : switches_) {
+    for (const auto& [place, block] : one.blocks) {
+      if (block.has) (*tables)[guid].push_back({place.first, place.second, *block.has});
+    }
+  }
+  return tables;
+}
+
 Result<void> MulticastWriter::keep(MadExchange& exchange, const SubnetMap& map, const AdministeredSubnet& subnet,
                                    const std::vector<MulticastMembers>& groups, bool verify, MulticastReport& report) {
   plan(map, subnet, groups, report);

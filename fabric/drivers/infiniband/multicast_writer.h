@@ -13,6 +13,7 @@
 #include "fabric/drivers/administration.h"
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
 #include "fabric/drivers/infiniband/administration/multicast_book.h"
+#include "fabric/drivers/infiniband/administration/multicast_tables.h"
 #include "fabric/drivers/infiniband/mad/table_blocks.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
@@ -24,6 +25,8 @@ class MulticastWriter {
   // Counts blocks and members into the report. verify: what was written before is read again. Errors: the port failed.
   Result<void> keep(MadExchange& exchange, const SubnetMap& map, const AdministeredSubnet& subnet,
                     const std::vector<MulticastMembers>& groups, bool verify, MulticastReport& report);
+  // As last written or read back.
+  [[nodiscard]] MulticastTablesPtr tables() const;
   // Others may have written since.
   void forget_all() { switches_.clear(); }
 

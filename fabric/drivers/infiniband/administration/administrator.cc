@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "fabric/drivers/infiniband/administration/multi_path_records.h"
 #include "fabric/drivers/infiniband/administration/multicast_requests.h"
 #include "fabric/drivers/infiniband/administration/path_records.h"
 #include "fabric/drivers/infiniband/administration/record_fields.h"
@@ -21,12 +22,13 @@ bool is_known(SaAttribute attribute) { return record_bytes(attribute) != 0; }
 // The administration itself: versions, and what it answers beyond the least that is asked of one.
 void write_class_port_info(std::vector<std::uint8_t>& record, bool registers) {
   constexpr std::uint32_t kAnswersWithin = 18;  // 4.096 us * 2^18
-  constexpr std::uint32_t kMulticast = 0x0200, kMatchesCapabilities = 0x2000;
+  constexpr std::uint32_t kOptionalRecords = 0x0100, kMulticast = 0x0200, kMultiPath = 0x0400,
+                          kMatchesCapabilities = 0x2000;
   constexpr std::uint32_t kFullSendOnly = 1U << 12U;  // of the second mask, which lies above the response time
   record.assign(record_bytes(SaAttribute::classPortInfo), 0);
   record[0] = 1;
   record[1] = 2;
-  write_be(record, 2, 2, kMatchesCapabilities | (registers ? kMulticast : 0));
+  write_be(record, 2, 2, kOptionalRecords | kMultiPath | kMatchesCapabilities | (registers ? kMulticast : 0));
   write_be(record, 4, 4, (registers ? kFullSendOnly << 5U : 0) | kAnswersWithin);
 }
 
@@ -54,9 +56,11 @@ bool is_of_registrations(SaAttribute attribute) {
 bool may_be_asked(SaMethod method, SaAttribute attribute) {
   switch (method) {
     case SaMethod::get:
-      return attribute != SaAttribute::informInfo;
+      return attribute != SaAttribute::informInfo && attribute != SaAttribute::multiPathRecord;
     case SaMethod::getTable:
-      return attribute != SaAttribute::informInfo && attribute != SaAttribute::classPortInfo;
+      return attribute != SaAttribute::classPortInfo && may_be_asked(SaMethod::get, attribute);
+    case SaMethod::getMulti:
+      return attribute == SaAttribute::multiPathRecord;
     case SaMethod::set:
       return is_of_registrations(attribute) && attribute != SaAttribute::informInfoRecord;
     case SaMethod::remove:
@@ -133,7 +137,8 @@ SaAnswer answer_paths(const Requester& requester, const Mad& request, SaAnswer a
   return answer;
 }
 
-SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table) {
+SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer answer, bool is_table,
+                        const MulticastTables* multicast) {
   const auto attribute = static_cast<SaAttribute>(answer.header.attribute);
   const auto wanted = sa_data(request);
   const std::uint64_t mask = answer.header.component_mask;
@@ -141,7 +146,8 @@ SaAnswer answer_records(const Requester& requester, const Mad& request, SaAnswer
   const std::size_t at_most = is_table ? kMaxAnswerBytes / record_bytes(attribute) + 1 : 2;
   RecordScope scope{.is_visible = [&](const EndPort& port) { return requester.sees(port); },
                     .is_own = [&](const EndPort& port) { return requester.owns(port); },
-                    .lid = {}};
+                    .lid = {},
+                    .multicast = multicast};
   if ((mask & 1U) != 0) scope.lid = read_16(wanted, 0);
   list_records(requester.subnet, attribute, scope, [&](std::span<const std::uint8_t> record) {
     if (!has_components(attribute, record, wanted, mask, all_bits)) return true;
@@ -194,7 +200,7 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, const 
     answer.wrong_key = true;  // and no answer, which would help to guess
     return answer;
   }
-  const bool is_table = method == SaMethod::getTable;
+  const bool is_table = method == SaMethod::getTable || method == SaMethod::getMulti;
   const bool registers = method == SaMethod::set || method == SaMethod::remove;
   if (method != SaMethod::get && !is_table && !registers) return refuse(std::move(answer), SaStatus::badMethod);
   const bool is_registered = is_of_registrations(attribute);
@@ -215,12 +221,18 @@ SaAnswer administer(const AdministeredSubnet* subnet, const Mad& request, const 
   if (requester.port == nullptr && !is_trusted) return refuse(std::move(answer), SaStatus::invalidRequest);
   header.record_offset = static_cast<std::uint16_t>(record_bytes(attribute) / 8);
   if (registers) return take_registration(requester, request, method, answer, *registrations);
-  if (attribute == SaAttribute::pathRecord) {
+  if (attribute == SaAttribute::multiPathRecord) {
+    answer = answer_multi_paths(requester, request, std::move(answer));
+  } else if (attribute == SaAttribute::pathRecord && registrations != nullptr &&
+             is_path_to_group(request, header.component_mask)) {
+    answer = answer_group_path(requester, request, std::move(answer), registrations->multicast);
+  } else if (attribute == SaAttribute::pathRecord) {
     answer = answer_paths(requester, request, std::move(answer), is_table);
   } else if (is_registered) {
     answer = answer_registered(requester, request, std::move(answer), is_table, attribute, *registrations);
   } else {
-    answer = answer_records(requester, request, std::move(answer), is_table);
+    const MulticastTables* const tables = registrations == nullptr ? nullptr : registrations->multicast_tables.get();
+    answer = answer_records(requester, request, std::move(answer), is_table, tables);
   }
   if (is_table || answer.status() != SaStatus::ok) return answer;
   if (answer.record_count == 0) return refuse(std::move(answer), SaStatus::noRecords);

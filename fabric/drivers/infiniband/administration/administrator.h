@@ -10,6 +10,7 @@
 
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
 #include "fabric/drivers/infiniband/administration/multicast_book.h"
+#include "fabric/drivers/infiniband/administration/multicast_tables.h"
 #include "fabric/drivers/infiniband/administration/sa_answer.h"
 #include "fabric/drivers/infiniband/administration/sa_client.h"
 #include "fabric/drivers/infiniband/administration/sa_mad.h"
@@ -26,7 +27,8 @@ struct Registrations {
   MulticastBook multicast;
   ServiceBook services;
   SubscriptionBook subscriptions = SubscriptionBook();
-  ServiceBook::TimePoint now;  // for leases; whoever has the registrations keeps it
+  MulticastTablesPtr multicast_tables;  // that switches hold; null: not known
+  ServiceBook::TimePoint now;           // for leases; whoever has the registrations keeps it
 };
 
 // subnet: null: nothing is known yet, which is answered with `busy`. registrations: null: none are taken, and none told.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "fabric/drivers/infiniband/administration/path_records.h"
+
 namespace railweave::fabric::infiniband {
 namespace {
 
@@ -125,6 +127,27 @@ std::optional<Terms> new_terms(const Ask& ask, PortPace pace, MulticastBook& boo
   return terms;
 }
 
+constexpr std::uint32_t kNoPort = AdministeredSubnet::kNone;
+// Bits of PathRecord's mask, and where its target is.
+constexpr unsigned kPathTargetGid = 2, kPathSourceGid = 3, kPathTargetLid = 4, kPathSourceLid = 5,
+                   kPathTrafficClass = 10, kPathKey = 13, kPathLevel = 15;
+constexpr std::size_t kPathTargetGidAt = 8;
+
+void write_group_path(std::span<std::uint8_t> record, const Terms& terms) {
+  constexpr unsigned kMaxHops = 255;
+  const bool stays = terms.scope == kLinkLocalScope;
+  std::ranges::copy(terms.mgid, record.begin() + kPathTargetGidAt);
+  write_be(record, 40, 2, terms.lid);
+  write_be(record, 44, 4, terms.flow_label << 8U | (stays ? terms.hop_limit : kMaxHops));
+  write_be(record, 48, 1, terms.traffic_class);
+  write_be(record, 49, 1, 1);  // one path
+  write_be(record, 50, 2, terms.key);
+  write_be(record, 52, 2, terms.level);
+  write_be(record, 54, 1, unsigned{exactly} << 6U | terms.mtu);
+  write_be(record, 55, 1, unsigned{exactly} << 6U | terms.rate);
+  write_be(record, 56, 1, unsigned{exactly} << 6U | terms.life);
+}
+
 void give(SaAnswer& answer, const Terms& terms, std::uint64_t gid_prefix, Guid port, std::uint8_t join_state,
           bool by_proxy) {
   Terms record = terms;
@@ -236,6 +259,47 @@ SaAnswer answer_groups(const Requester& requester, const Mad& request, SaAnswer 
       if (!requester.is_trusted && port != asked.port) continue;
       if (!take_member(group.terms, port, member)) return answer;
     }
+  }
+  return answer;
+}
+
+bool is_path_to_group(const Mad& request, std::uint64_t component_mask) {
+  const PathQuery query = read_path_query(component_mask, sa_data(request));
+  return (query.asks(kPathTargetGid) && query.target_prefix >> 56U == 0xff) ||
+         (query.asks(kPathTargetLid) && query.target_lid >= kFirstMulticastLid &&
+          query.target_lid <= kLastMulticastLid);
+}
+
+SaAnswer answer_group_path(const Requester& requester, const Mad& request, SaAnswer answer, const MulticastBook& book) {
+  const auto data = sa_data(request);
+  const PathQuery query = read_path_query(answer.header.component_mask, data);
+  const AdministeredSubnet& subnet = requester.subnet;
+  Mgid mgid{};
+  std::copy_n(data.begin() + kPathTargetGidAt, mgid.size(), mgid.begin());
+  const auto source_is_member = [&](const MulticastBook::Group& group) {
+    const std::uint32_t by_gid = query.source_prefix == subnet.gid_prefix() ? subnet.find(query.source_guid) : kNoPort;
+    for (const auto& [asks, at] : {std::pair(query.asks(kPathSourceGid), by_gid),
+                                   std::pair(query.asks(kPathSourceLid), subnet.find(query.source_lid))}) {
+      if (asks && (at == kNoPort || !group.members.contains(subnet.end_ports()[at].guid))) return false;
+    }
+    return true;
+  };
+  // As in OpenSM, conditions on MTU, rate and life exclude no group: it has the ones that the answer says, and no others.
+  const auto is_wanted = [&](const MulticastBook::Group& group) {
+    const Terms& terms = group.terms;
+    return requester.has_key(terms.key) && (!query.asks(kPathTargetGid) || terms.mgid == mgid) &&
+           (!query.asks(kPathTargetLid) || terms.lid == query.target_lid) && source_is_member(group) &&
+           (!query.asks(kPathKey) || query.key == terms.key) &&
+           (!query.asks(kPathLevel) || query.level == terms.level) &&
+           (!query.asks(kPathTrafficClass) || read_8(data, 48) == terms.traffic_class);
+  };
+  for (const auto& [of, group] : book.groups()) {
+    if (!is_wanted(group)) continue;
+    answer.records.assign(data.begin(),
+                          data.begin() + kPathRecordBytes);  // what was asked, and what is known beside it
+    write_group_path(answer.records, group.terms);
+    answer.record_count = 1;
+    break;
   }
   return answer;
 }

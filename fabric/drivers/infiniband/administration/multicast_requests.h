@@ -18,4 +18,8 @@ SaAnswer answer_leave(const Requester& requester, const Mad& request, SaAnswer a
 SaAnswer answer_groups(const Requester& requester, const Mad& request, SaAnswer answer, const MulticastBook& book,
                        std::size_t at_most);
 
+// A path to a group, by its GID or LID: what packets to it have to be. From ports that are in the group, where the request names one.
+bool is_path_to_group(const Mad& request, std::uint64_t component_mask);
+SaAnswer answer_group_path(const Requester& requester, const Mad& request, SaAnswer answer, const MulticastBook& book);
+
 }  // namespace railweave::fabric::infiniband

@@ -43,6 +43,15 @@ constexpr std::array kLink = {RecordField{0, at(0), 16}, RecordField{1, at(2), 8
                               RecordField{3, at(4), 16}};
 constexpr std::array kPkeys = {RecordField{0, at(0), 16}, RecordField{1, at(2), 16}, RecordField{2, at(4), 8}};
 
+constexpr std::array kMulticastForwarding = {RecordField{0, at(0), 16}, RecordField{1, at(2, 0), 4},
+                                             RecordField{3, at(2, 7), 9}};
+constexpr std::array kArbitration = {RecordField{0, at(0), 16}, RecordField{1, at(2), 8}, RecordField{2, at(3), 8}};
+constexpr auto kGuids = [] {
+  std::array<RecordField, 10> fields{RecordField{0, at(0), 16}, RecordField{1, at(2), 8}};
+  for (std::uint8_t i = 0; i < 8; ++i) fields[2 + i] = {static_cast<std::uint8_t>(4 + i), at(8 + 8U * i), 64};
+  return fields;
+}();
+
 // Data in units of 8, 16, 32 and 64 bits are 16 bytes each.
 constexpr auto kService = [] {
   std::array<RecordField, 36> fields{};
@@ -106,7 +115,14 @@ std::span<const RecordField> record_fields(SaAttribute attribute) {
       return kPkeys;
     case SaAttribute::serviceRecord:
       return kService;
+    case SaAttribute::multicastForwardingTableRecord:
+      return kMulticastForwarding;
+    case SaAttribute::vlArbitrationRecord:
+      return kArbitration;
+    case SaAttribute::guidInfoRecord:
+      return kGuids;
     case SaAttribute::classPortInfo:
+    case SaAttribute::multiPathRecord:
     case SaAttribute::notice:
     case SaAttribute::informInfo:
     case SaAttribute::informInfoRecord:
@@ -123,6 +139,9 @@ std::size_t record_bytes(SaAttribute attribute) {
       return 112;
     case SaAttribute::portInfoRecord:
     case SaAttribute::linearForwardingTableRecord:
+    case SaAttribute::multicastForwardingTableRecord:
+    case SaAttribute::vlArbitrationRecord:
+    case SaAttribute::guidInfoRecord:
     case SaAttribute::pkeyTableRecord:
     case SaAttribute::classPortInfo:
       return 72;
@@ -139,6 +158,7 @@ std::size_t record_bytes(SaAttribute attribute) {
     case SaAttribute::linkRecord:
       return 8;
     case SaAttribute::pathRecord:
+    case SaAttribute::multiPathRecord:  // which is answered with PathRecords
     case SaAttribute::informInfoRecord:
       return 64;
     case SaAttribute::informInfo:

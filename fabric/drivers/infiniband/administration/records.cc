@@ -17,8 +17,8 @@ using Record = std::array<std::uint8_t, 112>;  // the longest
 // The records of one end port; false once the caller has enough.
 class Lister {
  public:
-  Lister(const AdministeredSubnet& subnet, SaAttribute attribute, const Take& take)
-      : subnet_(subnet), attribute_(attribute), take_(take) {}
+  Lister(const AdministeredSubnet& subnet, SaAttribute attribute, const MulticastTables* multicast, const Take& take)
+      : subnet_(subnet), attribute_(attribute), multicast_(multicast), take_(take) {}
 
   bool list(const EndPort& end) {
     const Node& node = subnet_.nodes()[end.node];
@@ -39,7 +39,14 @@ class Lister {
         return list_keys(end, node);
       case SaAttribute::smInfoRecord:
         return list_manager(end);
+      case SaAttribute::multicastForwardingTableRecord:
+        return list_multicast(end, node);
+      case SaAttribute::vlArbitrationRecord:
+        return list_arbitration(end, node);
+      case SaAttribute::guidInfoRecord:
+        return list_guids(end, node);
       case SaAttribute::classPortInfo:
+      case SaAttribute::multiPathRecord:
       case SaAttribute::notice:
       case SaAttribute::informInfo:
       case SaAttribute::informInfoRecord:
@@ -148,6 +155,54 @@ class Lister {
     return true;
   }
 
+  bool list_multicast(const EndPort& end, const Node& node) {
+    if (multicast_ == nullptr) return true;
+    const auto found = multicast_->find(node.info.node_guid);
+    if (found == multicast_->end()) return true;
+    for (const MulticastTableBlock& one : found->second) {
+      begin(end);
+      write_be(record_, 2, 2, unsigned{one.position} << 12U | one.block);
+      write_multicast_block(attribute_at(8), one.entries);
+      if (!give()) return false;
+    }
+    return true;
+  }
+
+  // As lanes: only where they are written from here.
+  bool list_arbitration(const EndPort& end, const Node& node) {
+    for (unsigned p = first_port(end, node); p <= last_port(end, node); ++p) {
+      const PortTables* tables = subnet_.tables({node.info.node_guid, static_cast<std::uint8_t>(p)});
+      if (tables == nullptr || !tables->arbitration) continue;
+      for (unsigned part = 1; part <= 4; ++part) {
+        const auto& weights = part > 2 ? tables->arbitration->high : tables->arbitration->low;
+        const std::size_t first = part % 2 == 0 ? kArbitrationBlockEntries : 0;
+        ArbitrationBlock entries{};
+        for (std::size_t i = 0; i < entries.size() && first + i < weights.size(); ++i) {
+          entries[i] = {weights[first + i].vl, weights[first + i].weight};
+        }
+        begin(end);
+        record_[2] = static_cast<std::uint8_t>(p);
+        record_[3] = static_cast<std::uint8_t>(part);
+        write_arbitration(attribute_at(8), entries);
+        if (!give()) return false;
+      }
+    }
+    return true;
+  }
+
+  // A port has its own GUID; others that it may have been given are not read.
+  bool list_guids(const EndPort& end, const Node& node) {
+    constexpr std::size_t kCapacity = 50, kGuidsOfBlock = 8;  // of PortInfo
+    const unsigned capacity = std::max<unsigned>(1, node.ports[end.number].info.as_read.bytes[kCapacity]);
+    for (unsigned block = 0; block * kGuidsOfBlock < capacity; ++block) {
+      begin(end);
+      record_[2] = static_cast<std::uint8_t>(block);
+      if (block == 0) write_be(record_, 8, 8, end.guid.value());
+      if (!give()) return false;
+    }
+    return true;
+  }
+
   bool list_keys(const EndPort& end, const Node& node) {
     for (unsigned p = first_port(end, node); p <= last_port(end, node); ++p) {
       const PortTables* tables = subnet_.tables({node.info.node_guid, static_cast<std::uint8_t>(p)});
@@ -180,6 +235,7 @@ class Lister {
 
   const AdministeredSubnet& subnet_;
   const SaAttribute attribute_;
+  const MulticastTables* const multicast_;
   const Take& take_;
   Record record_{};
 };
@@ -187,7 +243,7 @@ class Lister {
 }  // namespace
 
 void list_records(const AdministeredSubnet& subnet, SaAttribute attribute, const RecordScope& scope, const Take& take) {
-  Lister lister(subnet, attribute, take);
+  Lister lister(subnet, attribute, scope.multicast, take);
   const auto& is_listed = attribute == SaAttribute::pkeyTableRecord ? scope.is_own : scope.is_visible;
   if (scope.lid) {
     const std::uint32_t at = subnet.find(*scope.lid);

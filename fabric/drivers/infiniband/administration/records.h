@@ -7,6 +7,7 @@
 #include <span>
 
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
+#include "fabric/drivers/infiniband/administration/multicast_tables.h"
 #include "fabric/drivers/infiniband/administration/sa_mad.h"
 
 namespace railweave::fabric::infiniband {
@@ -16,6 +17,7 @@ struct RecordScope {
   std::function<bool(const AdministeredSubnet::EndPort&)> is_visible;  // devices and tables that are managed through it
   std::function<bool(const AdministeredSubnet::EndPort&)> is_own;      // of the requester: its tables of partition keys
   std::optional<Lid> lid;                                              // only records with this LID first; none: all
+  const MulticastTables* multicast = nullptr;                          // that switches hold; null: not known
 };
 
 // Calls back with each record of the attribute, record_bytes() long, until the callback returns false.

@@ -9,6 +9,20 @@ constexpr std::uint8_t kTooManyRetries = 127;
 
 }  // namespace
 
+Mad acknowledgement(const SaHeader& segment) {
+  SaHeader header = segment;
+  header.method |= kSaResponseBit;
+  header.key = 0;
+  header.rmpp = {.version = RmppHeader::kVersion,
+                 .type = RmppType::ack,
+                 .flags = RmppHeader::kActive,
+                 .segment = segment.rmpp.segment,
+                 .length = segment.rmpp.segment};
+  Mad mad{};
+  write_sa_header(mad, header);
+  return mad;
+}
+
 bool RmppSender::start(const SaClient& client, const SaAnswer& table, TimePoint now) {
   if (transfers_.size() >= options_.max_transfers || bytes_ + table.records.size() > options_.max_bytes) return false;
   Transfer transfer{.client = client, .header = table.header, .records = table.records, .due = now};

@@ -24,6 +24,9 @@ struct RmppOptions {
   unsigned attempts = 4;
 };
 
+// What confirms a request that came as a segment, before its answer.
+Mad acknowledgement(const SaHeader& segment);
+
 class RmppSender {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;

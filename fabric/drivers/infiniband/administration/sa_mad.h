@@ -19,6 +19,7 @@ enum class SaMethod : std::uint8_t {
   set = 0x02,
   report = 0x06,
   getTable = 0x12,
+  getMulti = 0x14,
   remove = 0x15,
 };
 inline constexpr std::uint8_t kSaResponseBit = 0x80, kSaGetResponse = 0x81, kSaReportResponse = 0x86;
@@ -32,12 +33,16 @@ enum class SaAttribute : std::uint16_t {
   slToVlRecord = 0x0013,
   switchInfoRecord = 0x0014,
   linearForwardingTableRecord = 0x0015,
+  multicastForwardingTableRecord = 0x0017,
   smInfoRecord = 0x0018,
   linkRecord = 0x0020,
+  guidInfoRecord = 0x0030,
   serviceRecord = 0x0031,
   pkeyTableRecord = 0x0033,
   pathRecord = 0x0035,
+  vlArbitrationRecord = 0x0036,
   multicastMemberRecord = 0x0038,
+  multiPathRecord = 0x003a,
   informInfoRecord = 0x00f3,
 };
 
