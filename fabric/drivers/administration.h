@@ -2,8 +2,10 @@
 // values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "fabric/qos/partition_service.h"
@@ -33,8 +35,37 @@ struct MulticastReport {
   std::uint64_t revision = 0;           // of what is in switches now (AdministrationCounts)
 };
 
+// What clients ask for; the last stands for all that has no record here. Names as in the specification.
+inline constexpr std::array<std::string_view, 19> kAskedAttributes = {"ClassPortInfo",
+                                                                      "InformInfo",
+                                                                      "NodeRecord",
+                                                                      "PortInfoRecord",
+                                                                      "SLtoVLMappingTableRecord",
+                                                                      "SwitchInfoRecord",
+                                                                      "LinearForwardingTableRecord",
+                                                                      "MulticastForwardingTableRecord",
+                                                                      "SMInfoRecord",
+                                                                      "InformInfoRecord",
+                                                                      "LinkRecord",
+                                                                      "GUIDInfoRecord",
+                                                                      "ServiceRecord",
+                                                                      "P_KeyTableRecord",
+                                                                      "PathRecord",
+                                                                      "VLArbitrationTableRecord",
+                                                                      "MCMemberRecord",
+                                                                      "MultiPathRecord",
+                                                                      "other"};
+
+// Each is one of:
+struct AskedCounts {
+  std::uint64_t answered = 0;
+  std::uint64_t refused = 0;      // with a status
+  std::uint64_t unsupported = 0;  // with the status that there is no such attribute, method or version
+};
+
 // Since the connection was opened.
 struct AdministrationCounts {
+  std::array<AskedCounts, kAskedAttributes.size()> asked{};  // without what was dropped
   std::uint64_t requests = 0;
   std::uint64_t answered = 0, refused = 0;   // refused: with a status that is not 0
   std::uint64_t dropped = 0;                 // no requests, or nothing that may be answered now

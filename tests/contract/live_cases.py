@@ -92,6 +92,16 @@ def lanes(session):
     assert live["lanes"] == {"used": 1, "needed": 2, "problem": "the ports have 1"}, live["lanes"]
 
 
+def administration(session):
+    live = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]
+    assert live["administration"] == {
+        "devices": 5, "endPorts": 6, "requests": 12, "answered": 8, "refused": 3, "dropped": 1, "wrongKeys": 1,
+        "asked": [{"attribute": "NodeRecord", "answered": 2, "refused": 0, "unsupported": 0},
+                  {"attribute": "PathRecord", "answered": 6, "refused": 1, "unsupported": 2}],
+        "subscriptions": 2, "reports": 7, "reportsConfirmed": 5, "reportsGivenUp": 1}, live["administration"]
+    assert session.call("getSubnet", 200, path={"id": "edge"}).json["live"]["administration"] is None
+
+
 def management_keys(session):
     def rotate(status, code, name="compute", body=None):
         return session.call("rotateSubnetKey", status, code, path={"id": name}, body={} if body is None else body)
@@ -330,6 +340,9 @@ def metrics(session):
     for line in ('railweave_subnet_phase{subnet="edge",phase="offline"} 1', 'railweave_subnet_repairs_total{subnet="compute"} 3',
                  'railweave_subnet_blocks_differing{subnet="compute"} 2', 'railweave_alarms{severity="critical"} 2',
                  'railweave_drains{state="drained"} 3', 'railweave_subnet_links{subnet="compute",state="down"} 1',
+                 'railweave_subnet_administration_asked_total{subnet="compute",attribute="PathRecord",answer="unsupported"} 2',
+                 'railweave_subnet_administration_subscriptions{subnet="compute"} 2',
+                 'railweave_subnet_administration_reports_total{subnet="compute",result="given_up"} 1',
                  'railweave_subnet_last_repair_seconds{subnet="compute"} 0.0009',
                  'railweave_alarms_by_kind{kind="switch.silent",severity="critical",quiet="false"} 1', 'railweave_jobs{state="queued"} 0'):
         assert line + "\n" in text, line
@@ -448,4 +461,4 @@ def after_a_restart(session):
     assert subnet["mode"] == "opensm" and subnet["modeReason"] == "beside it", subnet
 
 
-CASES = [fill, subnets, modes, sync, lanes, management_keys, *cabling_cases.CASES, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]
+CASES = [fill, subnets, modes, sync, lanes, administration, management_keys, *cabling_cases.CASES, tables, drains, what_happens, metrics, history, releases, undrains, bad_requests, after_a_restart]

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
@@ -153,6 +154,21 @@ def faults(sim, service, sa, program, hosts, walk):
         assert len(silent.lines) == before, silent.lines[before:]
 
 
+def counts(service):
+    """What was asked and told, in the subnet's status, in metrics and on the command line."""
+    time.sleep(1.5)
+    told = service.live()["administration"]
+    asked = {one["attribute"]: (one["answered"], one["refused"], one["unsupported"]) for one in told["asked"]}
+    assert asked["InformInfo"][:2] == (8, 1) and asked["MCMemberRecord"][0] >= 4 and asked["InformInfoRecord"][0] >= 3, asked
+    assert sum(map(sum, asked.values())) == told["answered"] + told["refused"] == told["requests"] - told["dropped"], told
+    assert told["subscriptions"] == 1 and told["reports"] >= 17 and told["reportsConfirmed"] >= 10 and told["reportsGivenUp"] >= 4, told
+    with urllib.request.urlopen(service.url + "/metrics") as page:
+        metrics = page.read().decode()
+    assert re.search(r'^railweave_subnet_administration_asked_total\{subnet="[^"]+",attribute="InformInfo",answer="ok"\} 8$', metrics, re.MULTILINE), metrics
+    shown = service.cli("subnets", "show", service.subnet).stdout
+    assert re.search(r"Clients:.*InformInfo 9 \(1 refused\)", shown) and re.search(r"Notices:.*subscriptions 1; reports ", shown), shown
+
+
 def railweave(sim, binaries, kernel, client, program, folder, subnet, hosts):
     key_file = folder / "sa.key"
     key_file.write_text(KEY + "\n")
@@ -168,8 +184,9 @@ def railweave(sim, binaries, kernel, client, program, folder, subnet, hosts):
             subscriber.wait(f"subscribe {ANY} status 0x0")
             told = act(sim, subscriber, client, program, hosts, walk, lambda: service.synced(30))
             assert subscribers(sa) == {int(hosts[2].partition("-")[2], 16) + 1}, subscribers(sa)
-        assert len(sim.run([program, "subscribe", "64", "unsubscribe", "64", ANY], host=hosts[2]).stdout.split("status 0x0")) == 4
+        assert len(sim.run([program, "subscribe", "64", "unsubscribe", "64", ANY, "77"], host=hosts[2]).stdout.split("status 0x0")) == 4
         faults(sim, service, sa, program, hosts, walk)
+        counts(service)
     return told
 
 

@@ -1,6 +1,7 @@
 #include "fabric/drivers/infiniband/administration_server.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "fabric/drivers/infiniband/administration/administrator.h"
@@ -13,6 +14,37 @@ constexpr Milliseconds kAtMost{100};       // without looking whether the thread
 constexpr Milliseconds kBeforeRepeat{50};  // what is awaited is given up, so that it can be sent again as it was
 constexpr std::size_t kMaxTraps = 1024;    // that wait to be forwarded; one more is not
 constexpr std::chrono::microseconds kAfterError{500'000};
+
+// As kAskedAttributes names them.
+constexpr std::array<SaAttribute, kAskedAttributes.size() - 1> kAttributes = {
+    SaAttribute::classPortInfo,
+    SaAttribute::informInfo,
+    SaAttribute::nodeRecord,
+    SaAttribute::portInfoRecord,
+    SaAttribute::slToVlRecord,
+    SaAttribute::switchInfoRecord,
+    SaAttribute::linearForwardingTableRecord,
+    SaAttribute::multicastForwardingTableRecord,
+    SaAttribute::smInfoRecord,
+    SaAttribute::informInfoRecord,
+    SaAttribute::linkRecord,
+    SaAttribute::guidInfoRecord,
+    SaAttribute::serviceRecord,
+    SaAttribute::pkeyTableRecord,
+    SaAttribute::pathRecord,
+    SaAttribute::vlArbitrationRecord,
+    SaAttribute::multicastMemberRecord,
+    SaAttribute::multiPathRecord,
+};
+
+void count(AdministrationCounts& counts, std::uint16_t attribute, SaStatus status) {
+  const auto* const at = std::ranges::find(kAttributes, static_cast<SaAttribute>(attribute));
+  AskedCounts& asked = counts.asked[static_cast<std::size_t>(at - kAttributes.begin())];
+  const bool is_unsupported =
+      status == SaStatus::badAttribute || status == SaStatus::badMethod || status == SaStatus::badVersion;
+  ++(status == SaStatus::ok ? asked.answered : is_unsupported ? asked.unsupported : asked.refused);
+  ++(status == SaStatus::ok ? counts.answered : counts.refused);
+}
 
 }  // namespace
 
@@ -190,8 +222,7 @@ void AdministrationServer::take(const AdministrationPort::Received& received) {
     ++own_.dropped;
     return;
   }
-  own_.answered += answer.status() == SaStatus::ok ? 1 : 0;
-  own_.refused += answer.status() == SaStatus::ok ? 0 : 1;
+  count(own_, header.attribute, answer.status());
   own_.records += answer.record_count;
   if (answer.kind == SaAnswer::Kind::datagram) send(received.client, to_mad(answer));
 }

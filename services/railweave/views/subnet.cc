@@ -19,6 +19,23 @@ std::string links_text(const Json& live) {
          text_of(live, "linksDamped") + " held" + (unknown == 0 ? "" : fmt::format(", {} unknown", unknown));
 }
 
+void add_administration(Sheet& sheet, const Json& told) {
+  std::string asked;
+  for (const Json& one : field(told, "asked")) {
+    const auto ended_badly = count_of(one, "refused") + count_of(one, "unsupported");
+    asked += fmt::format("{}{} {}", asked.empty() ? ": " : ", ", text_of(one, "attribute"),
+                         count_of(one, "answered") + ended_badly);
+    if (ended_badly > 0) asked += fmt::format(" ({} refused)", ended_badly);
+  }
+  sheet.add("Clients", {fmt::format("{} requests, {} refused, {} dropped{}", text_of(told, "requests"),
+                                    text_of(told, "refused"), text_of(told, "dropped"), asked),
+                        count_of(told, "wrongKeys") == 0 ? Tone::plain : Tone::warning});
+  if (count_of(told, "subscriptions") == 0 && count_of(told, "reports") == 0) return;
+  sheet.add("Notices", fmt::format("subscriptions {}; reports {}, of which {} confirmed, {} given up",
+                                   text_of(told, "subscriptions"), text_of(told, "reports"),
+                                   text_of(told, "reportsConfirmed"), text_of(told, "reportsGivenUp")));
+}
+
 void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Phase", phase_cell(text_of(live, "phase")));
   if (text_of(live, "problem") != "-") sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
@@ -74,6 +91,7 @@ void add_live(Sheet& sheet, const Json& live) {
                            time_of(keys, "seenAt"),
                        all ? Tone::plain : Tone::warning});
   }
+  if (const Json& told = field(live, "administration"); told.is_object()) add_administration(sheet, told);
   const Json& walk = field(live, "walk");
   if (walk.is_object()) {
     const auto lost = count_of(walk, "lostPairs");

@@ -195,6 +195,18 @@ Result<SubnetStatus> SmallLiveFabric::answer(const SubnetStatus& present, LiveFa
                                               .without = 1,
                                               .silent = 1,
                                               .seen_us = kSomeTimeUs};
+  status.administration = control::AdministrationStatus{.devices = 5,
+                                                        .end_ports = 6,
+                                                        .requests = 12,
+                                                        .answered = 8,
+                                                        .refused = 3,
+                                                        .dropped = 1,
+                                                        .wrong_keys = 1,
+                                                        .subscriptions = 2,
+                                                        .reports = 7,
+                                                        .reports_confirmed = 5,
+                                                        .reports_given_up = 1,
+                                                        .asked = {{"NodeRecord", 2, 0, 0}, {"PathRecord", 6, 1, 2}}};
   if (request == LiveFabric::Request::sync) {
     status.qos->files_written_us = kSomeTimeUs;
     // Of node-1's first adapter and of leaf-2's port to node-2.

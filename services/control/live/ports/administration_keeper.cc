@@ -1,5 +1,7 @@
 #include "services/control/live/ports/administration_keeper.h"
 
+#include <utility>
+
 namespace railweave::control {
 namespace {
 
@@ -73,16 +75,27 @@ Result<void> AdministrationKeeper::keep_multicast(std::uint64_t revision) {
 
 void AdministrationKeeper::show(const fabric::AdministrationCounts& counts) {
   shown_us_ = context_.now();
-  context_.status().administration = AdministrationStatus{.devices = devices_,
-                                                          .end_ports = end_ports_,
-                                                          .requests = counts.requests,
-                                                          .answered = counts.answered,
-                                                          .refused = counts.refused,
-                                                          .dropped = counts.dropped,
-                                                          .wrong_keys = counts.wrong_keys,
-                                                          .records = counts.records,
-                                                          .segments = counts.segments,
-                                                          .given_up = counts.given_up};
+  AdministrationStatus shown{.devices = devices_,
+                             .end_ports = end_ports_,
+                             .requests = counts.requests,
+                             .answered = counts.answered,
+                             .refused = counts.refused,
+                             .dropped = counts.dropped,
+                             .wrong_keys = counts.wrong_keys,
+                             .records = counts.records,
+                             .segments = counts.segments,
+                             .given_up = counts.given_up,
+                             .subscriptions = counts.subscriptions,
+                             .reports = counts.reports,
+                             .reports_confirmed = counts.reports_answered,
+                             .reports_given_up = counts.reports_given_up,
+                             .asked = {}};
+  for (std::size_t i = 0; i < counts.asked.size(); ++i) {
+    const auto& [answered, refused, unsupported] = counts.asked[i];
+    if (answered + refused + unsupported == 0) continue;
+    shown.asked.push_back({fabric::kAskedAttributes[i], answered, refused, unsupported});
+  }
+  context_.status().administration = std::move(shown);
   if (counts.wrong_keys < warned_of_) warned_of_ = 0;  // another connection
   if (counts.wrong_keys == warned_of_ || (warned_us_ != 0 && shown_us_ - warned_us_ < kWarnEveryUs)) return;
   context_.log().warn("administration: {} requests showed a wrong key", counts.wrong_keys - warned_of_);

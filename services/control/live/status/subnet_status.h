@@ -159,6 +159,12 @@ struct KeysStatus {
   std::int64_t seen_us = 0;                           // unix
 };
 
+// Requests for an attribute, by how they ended.
+struct AskedOfAdministration {
+  std::string_view attribute;  // "PathRecord"
+  std::uint64_t answered = 0, refused = 0, unsupported = 0;
+};
+
 // What clients asked the subnet's administration since the connection was opened (fabric/drivers/administration.h).
 struct AdministrationStatus {
   std::uint64_t devices = 0, end_ports = 0;               // that are told of
@@ -166,6 +172,10 @@ struct AdministrationStatus {
   std::uint64_t answered = 0, refused = 0, dropped = 0;   // refused: with a status that is not 0
   std::uint64_t wrong_keys = 0;                           // of those dropped
   std::uint64_t records = 0, segments = 0, given_up = 0;  // in answers; datagrams of tables; tables that were not taken
+  std::uint64_t subscriptions = 0;                        // to notices, now
+  std::uint64_t reports = 0, reports_confirmed = 0,
+                reports_given_up = 0;        // of notices; given up: also as there was no room
+  std::vector<AskedOfAdministration> asked;  // what was asked for at least once
 };
 
 struct Discovery {

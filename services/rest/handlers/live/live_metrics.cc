@@ -24,6 +24,57 @@ constexpr std::array kPhases = {SubnetPhase::offline,  SubnetPhase::discovering,
                                 SubnetPhase::watching, SubnetPhase::programming, SubnetPhase::synced,
                                 SubnetPhase::partial,  SubnetPhase::blind};
 
+void render_administration(const std::vector<control::SubnetStatusPtr>& subnets, PrometheusText& text) {
+  const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
+    text.family(name, type, help);
+    for (const auto& status : subnets) text.sample({{"subnet", status->subnet}}, value(*status));
+  };
+  text.family(
+      "railweave_subnet_administration_requests_total", Type::counter,
+      "Requests to a subnet's administration in direct mode, since it was last connected; refused: answered with a "
+      "status, dropped: not answered.");
+  for (const auto& status : subnets) {
+    if (!status->administration) continue;
+    const control::AdministrationStatus& asked = *status->administration;
+    for (const auto& [answer, count] :
+         {std::pair("ok", asked.answered), std::pair("refused", asked.refused), std::pair("dropped", asked.dropped)}) {
+      text.sample({{"subnet", status->subnet}, {"answer", answer}}, count);
+    }
+  }
+  text.family("railweave_subnet_administration_asked_total", Type::counter,
+              "The same requests by what they ask for, without those dropped; refused: with a status, unsupported: as "
+              "there is no "
+              "such attribute, method or version. Only what was asked for at least once.");
+  for (const auto& status : subnets) {
+    if (!status->administration) continue;
+    for (const auto& asked : status->administration->asked) {
+      for (const auto& [answer, count] : {std::pair("ok", asked.answered), std::pair("refused", asked.refused),
+                                          std::pair("unsupported", asked.unsupported)}) {
+        text.sample({{"subnet", status->subnet}, {"attribute", std::string(asked.attribute)}, {"answer", answer}},
+                    count);
+      }
+    }
+  }
+  each("railweave_subnet_administration_subscriptions", Type::gauge,
+       "Subscriptions of a subnet's clients to notices, in direct mode.",
+       [](const auto& status) { return status.administration ? status.administration->subscriptions : 0; });
+  text.family("railweave_subnet_administration_reports_total", Type::counter,
+              "Reports of notices to a subnet's clients; all, those confirmed, and those given up as the client was "
+              "silent or left, or "
+              "as too many waited.");
+  for (const auto& status : subnets) {
+    if (!status->administration) continue;
+    const control::AdministrationStatus& told = *status->administration;
+    for (const auto& [result, count] : {std::pair("sent", told.reports), std::pair("confirmed", told.reports_confirmed),
+                                        std::pair("given_up", told.reports_given_up)}) {
+      text.sample({{"subnet", status->subnet}, {"result", result}}, count);
+    }
+  }
+  each("railweave_subnet_administration_wrong_keys_total", Type::counter,
+       "Requests to a subnet's administration that showed another key than its own.",
+       [](const auto& status) { return status.administration ? status.administration->wrong_keys : 0; });
+}
+
 void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, PrometheusText& text) {
   const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
     text.family(name, type, help);
@@ -62,21 +113,7 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
        [](const auto& status) { return status.discovery.walk.lost_pairs; });
   each("railweave_subnet_repairs_total", Type::counter, "Times that tables were programmed since the service started.",
        [](const auto& status) { return status.repairs_total; });
-  text.family(
-      "railweave_subnet_administration_requests_total", Type::counter,
-      "Requests to a subnet's administration in direct mode, since it was last connected; refused: answered with a "
-      "status, dropped: not answered.");
-  for (const auto& status : subnets) {
-    if (!status->administration) continue;
-    const control::AdministrationStatus& asked = *status->administration;
-    for (const auto& [answer, count] :
-         {std::pair("ok", asked.answered), std::pair("refused", asked.refused), std::pair("dropped", asked.dropped)}) {
-      text.sample({{"subnet", status->subnet}, {"answer", answer}}, count);
-    }
-  }
-  each("railweave_subnet_administration_wrong_keys_total", Type::counter,
-       "Requests to a subnet's administration that showed another key than its own.",
-       [](const auto& status) { return status.administration ? status.administration->wrong_keys : 0; });
+  render_administration(subnets, text);
   each("railweave_subnet_last_repair_seconds", Type::gauge,
        "From the report of what caused it to the last block read back; 0 before the first.", [](const auto& status) {
          return status.repairs.empty() ? 0 : static_cast<double>(status.repairs.back().programmed_us) / kMicros;

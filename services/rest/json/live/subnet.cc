@@ -77,6 +77,29 @@ Out keys_json(const std::optional<control::KeysStatus>& keys) {
           {"seenAt", time_or_null(keys->seen_us)}};
 }
 
+Out administration_json(const std::optional<control::AdministrationStatus>& administration) {
+  if (!administration) return nullptr;
+  Out asked = Out::array();
+  for (const auto& one : administration->asked) {
+    asked.push_back({{"attribute", std::string(one.attribute)},
+                     {"answered", one.answered},
+                     {"refused", one.refused},
+                     {"unsupported", one.unsupported}});
+  }
+  return {{"devices", administration->devices},
+          {"endPorts", administration->end_ports},
+          {"requests", administration->requests},
+          {"answered", administration->answered},
+          {"refused", administration->refused},
+          {"dropped", administration->dropped},
+          {"wrongKeys", administration->wrong_keys},
+          {"asked", std::move(asked)},
+          {"subscriptions", administration->subscriptions},
+          {"reports", administration->reports},
+          {"reportsConfirmed", administration->reports_confirmed},
+          {"reportsGivenUp", administration->reports_given_up}};
+}
+
 Out lanes_json(const std::optional<control::LanesStatus>& lanes) {
   if (!lanes) return nullptr;
   return {{"used", lanes->used}, {"needed", lanes->needed}, {"problem", lanes->problem}};
@@ -155,7 +178,8 @@ Out live_json(const SubnetStatus& status) {
           {"repairsTotal", status.repairs_total},
           {"lanes", lanes_json(status.lanes)},
           {"qos", qos_json(status.qos)},
-          {"managementKeys", keys_json(status.discovery.keys)}};
+          {"managementKeys", keys_json(status.discovery.keys)},
+          {"administration", administration_json(status.administration)}};
 }
 
 Out mode_json(const control::ClusterState& state, const std::string& subnet) {
