@@ -18,6 +18,9 @@ struct AdministrationBasis {
   const Routing& routing;                                 // that switches hold
   std::vector<PartitionService> partitions;               // others get service level 0 and no limit
   std::shared_ptr<const std::vector<PortTables>> tables;  // of ports as they are to be; null: as devices came
+  // Links that are up and are to carry no transit, as they are drained or flap: multicast takes them only where nothing else leads to a
+  // member. Of the routing's topology.
+  std::vector<LinkId> avoided{};
 };
 
 struct AdministrationReport {

@@ -387,7 +387,7 @@ Result<AdministrationReport> InfinibandDriver::administer(const AdministrationBa
       AdministeredSubnet::Manager{.lid = read_lid(here.guid(), here.is_switch() ? std::uint8_t{0} : map_.here_port),
                                   .info = own_sm_info(),
                                   .key = server_->key()},
-      basis.routing, basis.partitions, basis.tables);
+      basis.routing, basis.partitions, basis.tables, basis.avoided);
   server_->publish(subnet);
   report.devices = subnet->nodes().size();
   report.end_ports = subnet->end_ports().size();

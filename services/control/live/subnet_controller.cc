@@ -392,7 +392,9 @@ Result<void> SubnetController::tell_clients() {
   Followed& f = *followed_;
   if (connection_.mode() != SubnetMode::direct || !connection_.writes()) return {};
   if (!f.ports.is_done() || !f.routes.applied().are_known()) return {};
-  return administration_.keep(f.routes.applied().routing(), f.routes.applied().revision(), f.qos.administered());
+  return administration_.keep(f.routes.applied().routing(), f.routes.applied().revision(),
+                              {.view = f.routes.wanted().view(), .version = f.routes.wanted().view_version()},
+                              f.qos.administered());
 }
 
 Result<void> SubnetController::poll_counters(const ClusterState& state) {

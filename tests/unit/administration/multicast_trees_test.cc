@@ -25,6 +25,8 @@ struct Fabric {
   std::map<End, End> cables;
   std::vector<unsigned> ports;      // used, by switch
   std::vector<std::uint32_t> part;  // by switch: those with the same are connected
+  std::vector<std::uint32_t> calm;  // the same without the cables that are to be avoided
+  std::set<End> avoided;            // both ends of these
   std::vector<MulticastPlace> members;
 
   explicit Fabric(std::mt19937& random) {
@@ -33,12 +35,14 @@ struct Fabric {
     ports.resize(count);
     part.resize(count);
     std::iota(part.begin(), part.end(), 0U);
+    calm = part;
+    const unsigned avoids = random() % 4;  // of four cables
     const std::uint32_t cables_wanted = random() % (count * 3);
     for (std::uint32_t i = 0; i < cables_wanted && count > 1; ++i) {
       const std::uint32_t a = random() % count;
       const std::uint32_t b = (a + 1 + random() % (count - 1)) % count;
-      connect(a, b);
-      if (random() % 4 == 0) connect(a, b);  // more than one between them
+      connect(a, b, random() % 4 < avoids);
+      if (random() % 4 == 0) connect(a, b, random() % 4 < avoids);  // more than one between them
     }
     for (std::uint32_t sw = 0; sw < count; ++sw) {
       const unsigned hosts = random() % 4;
@@ -50,14 +54,21 @@ struct Fabric {
     }
     std::ranges::shuffle(members, random);
   }
-  void connect(std::uint32_t a, std::uint32_t b) {
+  void connect(std::uint32_t a, std::uint32_t b, bool is_avoided) {
     const End from{a, ++ports[a]}, to{b, ++ports[b]};
     cables[from] = to;
     cables[to] = from;
-    graph.cables[a].push_back({static_cast<std::uint8_t>(from.second), b, static_cast<std::uint8_t>(to.second)});
-    graph.cables[b].push_back({static_cast<std::uint8_t>(to.second), a, static_cast<std::uint8_t>(from.second)});
+    const auto out = static_cast<std::uint8_t>(from.second), in = static_cast<std::uint8_t>(to.second);
+    graph.cables[a].push_back({out, b, in, is_avoided});
+    graph.cables[b].push_back({in, a, out, is_avoided});
     const std::uint32_t old = part[a], now = part[b];
     std::ranges::replace(part, old, now);
+    if (is_avoided) {
+      avoided.insert({from, to});
+      return;
+    }
+    const std::uint32_t calm_old = calm[a], calm_now = calm[b];
+    std::ranges::replace(calm, calm_old, calm_now);
   }
 };
 
@@ -129,6 +140,34 @@ TEST(MulticastTrees, NoCableCarriesWhatNoMemberGets) {
   }
 }
 
+// A cable that is to be avoided joins only what no others join: never where the members have another tree.
+TEST(MulticastTrees, GetsWithoutCablesThatAreAvoidedWhereItCan) {
+  std::size_t avoiding = 0, taken = 0;
+  for (std::uint64_t seed = 0; seed < part_of_seeds(4000); ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const Fabric fabric(random);
+    const auto calm_of = [&](const MulticastPlace& member) { return fabric.calm[member.sw]; };
+    const bool has_another = std::ranges::all_of(
+        fabric.members, [&](const auto& member) { return calm_of(member) == calm_of(fabric.members.front()); });
+    MulticastTrees trees(fabric.graph);
+    for (const auto& [sw, ports] : trees.grow(fabric.members, static_cast<std::uint32_t>(seed))) {
+      for (unsigned port = 1; port <= fabric.ports[sw]; ++port) {
+        const auto cable = fabric.cables.find({sw, port});
+        if (!ports[port] || cable == fabric.cables.end()) continue;
+        if (!fabric.avoided.contains({sw, port})) {
+          avoiding += has_another && !fabric.avoided.empty() ? 1 : 0;
+          continue;
+        }
+        ++taken;
+        ASSERT_FALSE(has_another) << "seed " << seed;
+        ASSERT_NE(fabric.calm[sw], fabric.calm[cable->second.first]) << "seed " << seed;
+      }
+    }
+  }
+  EXPECT_GT(avoiding, part_of_seeds(4000) / 10);
+  EXPECT_GT(taken, part_of_seeds(4000) / 10);
+}
+
 // Two leaves and four spines: each group is led by one spine, and groups by all of them.
 TEST(MulticastTrees, GroupsSpreadOverEqualSpines) {
   SwitchGraph graph;
@@ -136,8 +175,8 @@ TEST(MulticastTrees, GroupsSpreadOverEqualSpines) {
   for (std::uint32_t leaf = 0; leaf < 2; ++leaf) {
     for (std::uint32_t spine = 0; spine < 4; ++spine) {
       const auto up = static_cast<std::uint8_t>(10 + spine), down = static_cast<std::uint8_t>(1 + leaf);
-      graph.cables[leaf].push_back({up, 2 + spine, down});
-      graph.cables[2 + spine].push_back({down, leaf, up});
+      graph.cables[leaf].push_back({up, 2 + spine, down, false});
+      graph.cables[2 + spine].push_back({down, leaf, up, false});
     }
   }
   const std::vector<MulticastPlace> members{{0, 1, true}, {1, 1, true}};

@@ -65,12 +65,17 @@ bool share_key(std::span<const std::uint16_t> a, std::span<const std::uint16_t> 
 
 AdministeredSubnet::AdministeredSubnet(std::vector<Node> nodes, const Manager& manager, const Routing& routing,
                                        std::vector<PartitionService> partitions,
-                                       std::shared_ptr<const std::vector<PortTables>> tables)
+                                       std::shared_ptr<const std::vector<PortTables>> tables,
+                                       std::vector<LinkId> avoided)
     : nodes_(std::move(nodes)),
       manager_(manager),
       routing_(routing),
       partitions_(std::move(partitions)),
-      tables_(std::move(tables)) {
+      tables_(std::move(tables)),
+      avoided_([&avoided] {
+        std::ranges::sort(avoided);
+        return std::move(avoided);
+      }()) {
   if (tables_) {
     for (const PortTables& one : *tables_) tables_by_port_.push_back(&one);
     std::ranges::sort(tables_by_port_, {}, &PortTables::port);
@@ -78,6 +83,13 @@ AdministeredSubnet::AdministeredSubnet(std::vector<Node> nodes, const Manager& m
   add_paces();
   add_end_ports();
   add_destinations();
+}
+
+bool AdministeredSubnet::is_avoided(const Node& sw, unsigned port) const {
+  const Topology& t = routing_.tables.scope().topology();
+  if (avoided_.empty() || !sw.sw || port == 0 || port > t.ports(sw.sw).size()) return false;
+  const PortId id = t.ports(sw.sw)[port - 1];
+  return t.peer(id) && std::ranges::binary_search(avoided_, t.link(id));
 }
 
 // Width and speed of both ends, and the packets that both take.

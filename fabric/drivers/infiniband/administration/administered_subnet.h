@@ -73,8 +73,10 @@ class AdministeredSubnet {
   };
 
   // nodes: those present. routing: as written to switches. tables: of ports as they are to be; null: as devices come.
+  // avoided: links that multicast does without where it can.
   AdministeredSubnet(std::vector<Node> nodes, const Manager& manager, const Routing& routing,
-                     std::vector<PartitionService> partitions, std::shared_ptr<const std::vector<PortTables>> tables);
+                     std::vector<PartitionService> partitions, std::shared_ptr<const std::vector<PortTables>> tables,
+                     std::vector<LinkId> avoided = {});
 
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<EndPort>& end_ports() const { return end_ports_; }
@@ -82,6 +84,7 @@ class AdministeredSubnet {
   [[nodiscard]] const Routing& routing() const { return routing_; }
   [[nodiscard]] const std::vector<PartitionService>& partitions() const { return partitions_; }
   [[nodiscard]] std::uint64_t gid_prefix() const { return gid_prefix_; }
+  [[nodiscard]] bool is_avoided(const Node& sw, unsigned port) const;
 
   // kNone: there is none.
   [[nodiscard]] std::uint32_t find(Guid port_guid) const;
@@ -119,6 +122,7 @@ class AdministeredSubnet {
   const Routing routing_;
   const std::vector<PartitionService> partitions_;
   const std::shared_ptr<const std::vector<PortTables>> tables_;
+  const std::vector<LinkId> avoided_;              // ascending
   std::vector<const PortTables*> tables_by_port_;  // ascending by port
   std::vector<EndPort> end_ports_;
   std::vector<std::uint32_t> first_end_port_;  // by node

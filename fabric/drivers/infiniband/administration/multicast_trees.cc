@@ -1,6 +1,8 @@
 #include "fabric/drivers/infiniband/administration/multicast_trees.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <tuple>
 
 namespace railweave::fabric::infiniband {
@@ -16,17 +18,22 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-const std::vector<std::uint16_t>& MulticastTrees::distances(std::uint32_t from) {
-  std::vector<std::uint16_t>& found = distances_[from];
+const std::vector<std::uint32_t>& MulticastTrees::distances(std::uint32_t from) {
+  std::vector<std::uint32_t>& found = distances_[from];
   if (!found.empty()) return found;
   found.assign(graph_.cables.size(), kFar);
   found[from] = 0;
-  Switches queue{from};
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    for (const SwitchGraph::Cable& cable : graph_.cables[queue[i]]) {
-      if (found[cable.peer] != kFar) continue;
-      found[cable.peer] = static_cast<std::uint16_t>(found[queue[i]] + 1);
-      queue.push_back(cable.peer);
+  using Reached = std::pair<std::uint32_t, std::uint32_t>;  // how far, which switch
+  std::priority_queue<Reached, std::vector<Reached>, std::greater<>> queue;
+  queue.emplace(0, from);
+  while (!queue.empty()) {
+    const auto [far, sw] = queue.top();
+    queue.pop();
+    if (far != found[sw]) continue;
+    for (const SwitchGraph::Cable& cable : graph_.cables[sw]) {
+      if (far + length(cable) >= found[cable.peer]) continue;
+      found[cable.peer] = far + length(cable);
+      queue.emplace(found[cable.peer], cable.peer);
     }
   }
   return found;
@@ -68,7 +75,9 @@ void MulticastTrees::grow_one(std::uint32_t root, const Switches& leaves, std::s
         return std::tuple(!branches.contains(cable.peer), mix(seed, cable.peer, 0), mix(seed, sw, cable.port));
       };
       for (const SwitchGraph::Cable& cable : graph_.cables[sw]) {
-        if (depth[cable.peer] + 1 == depth[sw] && (up == nullptr || worth(cable) < worth(*up))) up = &cable;
+        if (depth[cable.peer] != kFar && depth[cable.peer] + length(cable) == depth[sw] &&
+            (up == nullptr || worth(cable) < worth(*up)))
+          up = &cable;
       }
       branches[sw].up = up;
       sw = up->peer;
@@ -132,7 +141,10 @@ AttachedSwitches attached_switches(const AdministeredSubnet& subnet) {
       if (peer == found.switch_of_node.end() || peer->second == i || port.info.state != PortState::active) continue;
       const AdministeredSubnet::Node& other = subnet.nodes()[port.peer];
       if (port.peer_port >= other.ports.size() || other.ports[port.peer_port].info.state != PortState::active) continue;
-      found.graph.cables[i].push_back({static_cast<std::uint8_t>(p), peer->second, port.peer_port});
+      found.graph.cables[i].push_back({.port = static_cast<std::uint8_t>(p),
+                                       .peer = peer->second,
+                                       .peer_port = port.peer_port,
+                                       .is_avoided = subnet.is_avoided(node, static_cast<unsigned>(p))});
     }
   }
   return found;

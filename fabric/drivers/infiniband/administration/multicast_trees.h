@@ -19,6 +19,7 @@ struct SwitchGraph {
     std::uint8_t port = 0;
     std::uint32_t peer = 0;
     std::uint8_t peer_port = 0;
+    bool is_avoided = false;  // taken only where nothing else leads to a member; the same at both ends
   };
   std::vector<std::vector<Cable>> cables;  // by switch
 };
@@ -39,21 +40,23 @@ class MulticastTrees {
  public:
   explicit MulticastTrees(const SwitchGraph& graph) : graph_(graph), distances_(graph.cables.size()) {}
 
-  // Shortest from the switch that is nearest to the farthest member; of equal ones the seed chooses, so that groups spread. Members that
-  // no cables connect get trees of their own.
+  // With as few avoided cables to each member as there must be, and then shortest, from the switch that is nearest to the farthest member;
+  // of equal ones the seed chooses, so that groups spread. Members that no cables connect get trees of their own.
   MulticastTree grow(std::span<const MulticastPlace> members, std::uint32_t seed);
 
  private:
-  static constexpr std::uint16_t kFar = UINT16_MAX;
+  static constexpr std::uint32_t kFar = UINT32_MAX;
+  static constexpr std::uint32_t kAvoided = 1U << 16U;  // more than any path without avoided cables
   using Switches = std::vector<std::uint32_t>;
 
-  const std::vector<std::uint16_t>& distances(std::uint32_t from);
+  static std::uint32_t length(const SwitchGraph::Cable& cable) { return cable.is_avoided ? kAvoided : 1U; }
+  const std::vector<std::uint32_t>& distances(std::uint32_t from);
   const Switches& middles(const Switches& of);
   void grow_one(std::uint32_t root, const Switches& leaves, std::span<const MulticastPlace> members, std::uint32_t seed,
                 MulticastTree& tree);
 
   const SwitchGraph& graph_;
-  std::vector<std::vector<std::uint16_t>> distances_;  // by switch; empty: not asked for yet
+  std::vector<std::vector<std::uint32_t>> distances_;  // by switch; empty: not asked for yet
   std::map<Switches, Switches> middles_;
 };
 

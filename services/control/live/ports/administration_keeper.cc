@@ -12,25 +12,38 @@ constexpr std::int64_t kLeadBesideSilentUs = 1'000'000,
                        kLeadAgainUs = 5'000'000;     // a silent switch holds up the others
 constexpr std::int64_t kVerifyEveryUs = 30'000'000;  // a switch that was reset holds nothing
 
+// None while the routes are of another topology than what is to be avoided: they follow at once.
+std::vector<fabric::LinkId> links_without_transit(const fabric::FabricView& view, const fabric::Routing& routing) {
+  std::vector<fabric::LinkId> links;
+  if (view.topology_ptr() == nullptr || &view.topology() != &routing.tables.scope().topology()) return links;
+  for (const fabric::LinkId link : view.topology().links()) {
+    if (!view.carries_transit(link)) links.push_back(link);
+  }
+  return links;
+}
+
 }  // namespace
 
 Result<void> AdministrationKeeper::keep(const fabric::Routing& routing, std::uint64_t revision,
-                                        const AdministeredTables& tables) {
+                                        const AvoidedLinks& avoided, const AdministeredTables& tables) {
   const auto counts = context_.driver().administration();
   if (!counts) return {};
   if (context_.now() - shown_us_ >= kShowCountsEveryUs) show(*counts);
-  if (auto told = tell(routing, revision, tables); !told) return told;
+  if (auto told = tell(routing, revision, avoided, tables); !told) return told;
   return keep_multicast(counts->multicast_revision);
 }
 
 Result<void> AdministrationKeeper::tell(const fabric::Routing& routing, std::uint64_t revision,
-                                        const AdministeredTables& tables) {
+                                        const AvoidedLinks& avoided, const AdministeredTables& tables) {
   const std::int64_t now = context_.now();
-  const bool differs = is_due_ || revision != routing_revision_ || tables.revision != tables_revision_;
+  const bool differs = is_due_ || revision != routing_revision_ || tables.revision != tables_revision_ ||
+                       avoided.version != avoided_version_;
   if (!differs || (was_told_ && now - told_us_ < kTellEveryUs)) return {};
   if (!context_.mode_holds()) return {};
-  const auto report =
-      context_.driver().administer({.routing = routing, .partitions = tables.partitions, .tables = tables.ports});
+  const auto report = context_.driver().administer({.routing = routing,
+                                                    .partitions = tables.partitions,
+                                                    .tables = tables.ports,
+                                                    .avoided = links_without_transit(avoided.view, routing)});
   if (!report) return context_.not_written(report.error());
   if (!was_told_ || report->announced > 0 || report->failed > 0) {
     context_.log().info("administration: {} devices, {} ports with LIDs; {} were told to ask, {} did not take it",
@@ -43,6 +56,7 @@ Result<void> AdministrationKeeper::tell(const fabric::Routing& routing, std::uin
   was_told_ = true;
   routing_revision_ = revision;
   tables_revision_ = tables.revision;
+  avoided_version_ = avoided.version;
   told_us_ = report->failed > 0 ? now + kTellAgainUs - kTellEveryUs : now;
   if (report->failed > 0) is_due_ = true;
   return {};

@@ -18,6 +18,12 @@ struct AdministeredTables {
   std::uint64_t revision = 0;
 };
 
+// What packets are to avoid, and its version.
+struct AvoidedLinks {
+  const fabric::FabricView& view;
+  std::uint64_t version = 0;
+};
+
 class AdministrationKeeper {
  public:
   explicit AdministrationKeeper(const SubnetContext& context) : context_(context) {}
@@ -26,16 +32,18 @@ class AdministrationKeeper {
   void distrust() { is_due_ = true; }
   // Tells what is told from now on, where that differs, at most four times a second, and leads multicast as it was joined, about as
   // often. routing: that switches hold, with another revision whenever it is another one. Error: the connection failed.
-  Result<void> keep(const fabric::Routing& routing, std::uint64_t revision, const AdministeredTables& tables);
+  Result<void> keep(const fabric::Routing& routing, std::uint64_t revision, const AvoidedLinks& avoided,
+                    const AdministeredTables& tables);
 
  private:
-  Result<void> tell(const fabric::Routing& routing, std::uint64_t revision, const AdministeredTables& tables);
+  Result<void> tell(const fabric::Routing& routing, std::uint64_t revision, const AvoidedLinks& avoided,
+                    const AdministeredTables& tables);
   Result<void> keep_multicast(std::uint64_t revision);
   void show(const fabric::AdministrationCounts& counts);
 
   const SubnetContext& context_;
   bool is_due_ = true, was_told_ = false;
-  std::uint64_t routing_revision_ = 0, tables_revision_ = 0;
+  std::uint64_t routing_revision_ = 0, tables_revision_ = 0, avoided_version_ = 0;
   std::size_t devices_ = 0, end_ports_ = 0;
   std::int64_t told_us_ = 0, shown_us_ = 0, warned_us_ = 0;
   std::uint64_t warned_of_ = 0;  // requests with wrong keys
