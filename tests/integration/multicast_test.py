@@ -108,7 +108,7 @@ def follow_faults(sim, service, walk, clients, sa, joined):
     # A drained spine leads no group any more, and does again once it is back.
     tables = multicast_tables(sim)
     spine = next(switch for switch in spines if tables[switch].get(0xC000))
-    name = next(node[3] for node in sa.nodes().values() if node[0] == spine)
+    name = f"{spine:016x}"
     assert service.cli("switches", "drain", name, "--reason", "ticket 12").returncode == 0
     until(lambda: f"the drained spine leads: {multicast_tables(sim)[spine]}", lambda: not any(multicast_tables(sim)[spine].values()), 30)
     wait_led(sim, walk, {0xC000: joined, 0xC001: joined})

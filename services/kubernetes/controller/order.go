@@ -46,7 +46,7 @@ func (v *view) seats() (seats []placement.Seat, members []int) {
 // orderAt asks for the ranks of a group on the nodes that it is on, and tells its pods their order.
 func (r *Reconciler) orderAt(ctx context.Context, key group.Key, v *view, first *corev1.Pod, body *contract.JobRequest, nodes []string) error {
 	if r.Options.Steps.Of(key.Namespace) != Order {
-		return nil
+		return nil // nothing to ask for
 	}
 	here := *body
 	here.ExcludeNodes, here.Nodes = nil, nodes
@@ -63,7 +63,7 @@ func (r *Reconciler) orderAt(ctx context.Context, key group.Key, v *view, first 
 // order tells pods that the scheduler has placed the order of their ranks, from the answer for the nodes that they are on. It is told
 // before the group is adopted: what was adopted has an order, also after a restart.
 func (r *Reconciler) order(ctx context.Context, key group.Key, v *view, first *corev1.Pod, here *contract.PlacementAnswer) error {
-	if here.Outcome != "placed" {
+	if r.Options.Steps.Of(key.Namespace) != Order || here.Outcome != "placed" {
 		return nil
 	}
 	chunks, err := placement.Chunks(here.Ranks.Items, v.demand.Gpus)

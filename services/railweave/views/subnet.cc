@@ -91,7 +91,6 @@ void add_live(Sheet& sheet, const Json& live) {
                            time_of(keys, "seenAt"),
                        all ? Tone::plain : Tone::warning});
   }
-  if (const Json& told = field(live, "administration"); told.is_object()) add_administration(sheet, told);
   const Json& walk = field(live, "walk");
   if (walk.is_object()) {
     const auto lost = count_of(walk, "lostPairs");
@@ -102,6 +101,7 @@ void add_live(Sheet& sheet, const Json& live) {
     sheet.add("Walked", std::string("not yet"));
   }
   sheet.add("Read back", field(sync, "readBackAt").is_string() ? time_of(sync, "readBackAt") : std::string("not yet"));
+  if (const Json& told = field(live, "administration"); told.is_object()) add_administration(sheet, told);
 }
 
 void print_devices(Output& output, const Json& devices, const char* title) {
