@@ -23,7 +23,8 @@ def told(cluster, name, pods, namespace="default", step="observe"):
     external = shown["spec"]["external"]
     assert external["step"] == step and external["advice"].startswith("Railweave would "), external
     assert ("gainPermille" in external) == ("let it wait" not in external["advice"]), external
-    cluster.until("an event says so", lambda: any(external["advice"] in text for pod in found for text in cluster.events(pod)))
+    cluster.until(lambda: f"an event says {external['advice']!r}: {[text for pod in found for text in cluster.events(pod)]}",
+                  lambda: any(external["advice"] in text for pod in found for text in cluster.events(pod)))
     assert not any(gated(pod) or "railweave.dev/ranks" in pod["metadata"]["annotations"] for pod in found)
     return found
 

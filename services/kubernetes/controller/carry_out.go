@@ -355,6 +355,10 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 		decided.Waits = remembered.refused
 		return nil
 	}
+	// Only now: of several events with one reason the API keeps the text of the first, and this is the advice that the job has.
+	if decided.Adopt && body.External != nil && body.External.Advice != "" {
+		r.event(first, corev1.EventTypeNormal, "Observed", body.External.Advice)
+	}
 	r.Book.Changed(remembered.name)
 	return nil
 }
@@ -410,7 +414,7 @@ func (r *Reconciler) adoptedFirst() bool {
 	return true
 }
 
-// advise says of pods that the scheduler placed where they would have been placed, where Railweave only observes, and
+// advise asks where pods that the scheduler placed would have been placed, where Railweave only observes, and
 // tells them the order of their ranks at the step order.
 func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *corev1.Pod, nodes []string, adopted *contract.JobRequest) error {
 	if !r.Options.Steps.Observes(key.Namespace) {
@@ -429,7 +433,6 @@ func (r *Reconciler) advise(ctx context.Context, key group.Key, v *view, first *
 	advice, err := r.Book.Client.Advise(ctx, body, at)
 	if err == nil {
 		adopted.External.Advice, adopted.External.GainPermille = advice.Advice, advice.GainPermille
-		r.event(first, corev1.EventTypeNormal, "Observed", advice.Advice)
 		return r.orderAt(ctx, key, v, first, body, at)
 	}
 	if contract.Away(err) {
