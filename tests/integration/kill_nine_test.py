@@ -206,7 +206,9 @@ def main():
             forgotten = [job for job in acknowledged if job not in jobs]
             for job in forgotten:  # long ended jobs leave the service's memory, as documented, never its journal
                 assert job in cancelled | maybe, f"round {round_number}: acknowledged {job} is lost"
-            assert not forgotten or sum(job["state"] not in alive for job in jobs.values()) >= 2000, "forgotten too early"
+            # Where there are more than 2,000 that ended, 64 go at once.
+            ended = sum(job["state"] not in alive for job in jobs.values())
+            assert not forgotten or ended > 2000 - 64, f"forgotten too early: {ended} that ended are left"
             for job in chance.sample(forgotten, k=min(10, len(forgotten))):
                 _, _, events = service.request("GET", f"/v1/events?subject=job/{job}")
                 seen = [event["type"] for event in events["items"]]
