@@ -6,10 +6,10 @@ generate.py [--check]     --check: exit code 1 where the list is not what this w
 import sys
 from pathlib import Path
 
-import yaml
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from from_contract import contract, write_or_check  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
-LIST = HERE / "field_names.inc"
+LIST = Path(__file__).resolve().parent / "field_names.inc"
 
 
 def names_in(node, found):
@@ -27,16 +27,9 @@ def names_in(node, found):
 
 
 def main():
-    document = yaml.load((HERE.parent / "openapi.yaml").read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    text = "".join(f'"{name}",\n' for name in sorted(names_in(document, set())))
-    text = "// Made by generate.py from api/openapi.yaml: not to be changed by hand.\n" + text
-    if sys.argv[1:] == ["--check"]:
-        if LIST.read_text() != text:
-            print(f"{LIST.name} is not what the contract makes it: api/contract/generate.py writes it")
-            return 1
-        return 0
-    LIST.write_text(text)
-    return 0
+    text = "".join(f'"{name}",\n' for name in sorted(names_in(contract(), set())))
+    return write_or_check(LIST, "// Made by generate.py from api/openapi.yaml: not to be changed by hand.\n" + text, "api/contract/generate.py")
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

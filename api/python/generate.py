@@ -7,10 +7,10 @@ import re
 import sys
 from pathlib import Path
 
-import yaml
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from from_contract import contract, write_or_check  # noqa: E402
 
-HERE = Path(__file__).resolve().parent
-TABLE = HERE / "railweave/operations.py"
+TABLE = Path(__file__).resolve().parent / "railweave/operations.py"
 METHODS = ("get", "put", "post", "patch", "delete")
 HEAD = '''"""Made by generate.py from api/openapi.yaml: not to be changed by hand."""
 from typing import NamedTuple
@@ -63,16 +63,10 @@ def lines(document):
 
 
 def main():
-    document = yaml.load((HERE.parent / "openapi.yaml").read_text(), yaml.CSafeLoader)
+    document = contract()
     text = HEAD.replace("{version}", document["info"]["version"]).replace(
         "{lines}", "\n".join(f"    Operation{one!r}," for one in sorted(lines(document))))
-    if sys.argv[1:] == ["--check"]:
-        if TABLE.read_text() != text:
-            print(f"{TABLE.name} is not what the contract makes it: api/python/generate.py writes it")
-            return 1
-        return 0
-    TABLE.write_text(text)
-    return 0
+    return write_or_check(TABLE, text, "api/python/generate.py")
 
 
 if __name__ == "__main__":

@@ -25,12 +25,8 @@ class Shift {
         steps_(steps),
         destinations_(plane.destination_count()),
         load_(plane.arcs.size(), 0),
-        from_(plane.arcs.size(), 0),
         hop_(plane.switch_count() * destinations_, kNoHop),
         flow_(plane.switch_count() * destinations_, 0) {
-    for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
-      for (std::uint32_t a = plane.first_arc[s]; a < plane.first_arc[s + 1]; ++a) from_[a] = s;
-    }
     for (const Segment& segment : plane.segments) {
       if (segment.kind != DestinationKind::host) continue;
       for (std::uint32_t i = 0; i < segment.count; ++i) hosts_.push_back(segment.first + i);
@@ -56,7 +52,10 @@ class Shift {
       std::ranges::sort(above);
       bool moved = false;
       for (const auto& [fuller, a] : above) moved = relieve(a, ceiling) || moved;
-      if (!moved) ceiling = std::min(fullest() - 1, ceiling + (ceiling >> kRaiseShift) + 1);
+      if (moved) continue;
+      const std::uint64_t raised = std::min(fullest() - 1, ceiling + (ceiling >> kRaiseShift) + 1);
+      if (raised == ceiling) return;  // nothing leaves the fullest arcs
+      ceiling = raised;
     }
   }
 
@@ -106,7 +105,7 @@ class Shift {
 
   // Moves what passes the arc until it carries no more than the ceiling. False: nothing was moved.
   bool relieve(std::uint32_t arc, std::uint64_t ceiling) {
-    const std::uint32_t s = from_[arc];
+    const std::uint32_t s = plane_.arcs[plane_.arcs[arc].reverse].to;
     const auto hop = static_cast<std::uint16_t>(arc - plane_.first_arc[s]);
     // Not always the same destinations first.
     const std::size_t first = mix(arc, load_[arc]) % std::max<std::size_t>(1, hosts_.size());
@@ -141,7 +140,7 @@ class Shift {
     return moved;
   }
 
-  // Adds to the loads of the way that packets take from a switch, `sign` times what a switch before it sends.
+  // Adds an amount to the loads of the way that packets take from a switch, or takes it off them.
   void add_way(std::uint32_t from, std::size_t d, std::uint64_t amount, bool plus) {
     for (std::uint32_t s = from; s != home_of(d);) {
       const std::uint32_t a = arc_at(s, d);
@@ -208,7 +207,6 @@ class Shift {
   std::uint64_t steps_;                // left
   std::size_t destinations_;
   std::vector<std::uint64_t> load_;   // by arc, in 1/64 pairs
-  std::vector<std::uint32_t> from_;   // arc -> the switch that it leaves
   std::vector<std::uint16_t> hop_;    // switch x destination -> arc, counted from the switch's first
   std::vector<std::uint32_t> flow_;   // switch x destination: host ports whose packets pass it
   std::vector<std::uint32_t> hosts_;  // destinations that are hosts'

@@ -128,12 +128,7 @@ SaAnswer answer_paths(const Requester& requester, const Mad& request, SaAnswer a
   }
   if (is_table && paths.size() == at_most) return refuse(std::move(answer), SaStatus::noResources);
   answer.record_count = paths.size();
-  answer.records.resize(paths.size() * kPathRecordBytes);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    write_path(
-        std::span<std::uint8_t, kPathRecordBytes>(answer.records.data() + i * kPathRecordBytes, kPathRecordBytes),
-        subnet, paths[i]);
-  }
+  answer.records = write_paths(subnet, paths);
   return answer;
 }
 

@@ -87,12 +87,7 @@ SaAnswer answer_multi_paths(const Requester& requester, const Mad& request, SaAn
   }
   answer.header.attribute = static_cast<std::uint16_t>(SaAttribute::pathRecord);
   answer.record_count = paths.size();
-  answer.records.resize(paths.size() * kPathRecordBytes);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    write_path(
-        std::span<std::uint8_t, kPathRecordBytes>(answer.records.data() + i * kPathRecordBytes, kPathRecordBytes),
-        subnet, paths[i]);
-  }
+  answer.records = write_paths(subnet, paths);
   return answer;
 }
 

@@ -172,4 +172,13 @@ void write_path(std::span<std::uint8_t, kPathRecordBytes> record, const Administ
   write_bits(record, 56, 0, 6, path.life);
 }
 
+std::vector<std::uint8_t> write_paths(const AdministeredSubnet& subnet, std::span<const Path> paths) {
+  std::vector<std::uint8_t> records(paths.size() * kPathRecordBytes);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    write_path(std::span<std::uint8_t, kPathRecordBytes>(records.data() + i * kPathRecordBytes, kPathRecordBytes),
+               subnet, paths[i]);
+  }
+  return records;
+}
+
 }  // namespace railweave::fabric::infiniband

@@ -54,5 +54,7 @@ void add_paths(const AdministeredSubnet& subnet, const PathQuery& query, std::ui
                std::size_t at_most, std::vector<Path>& paths);
 
 void write_path(std::span<std::uint8_t, kPathRecordBytes> record, const AdministeredSubnet& subnet, const Path& path);
+// One record after the other.
+std::vector<std::uint8_t> write_paths(const AdministeredSubnet& subnet, std::span<const Path> paths);
 
 }  // namespace railweave::fabric::infiniband

@@ -16,6 +16,31 @@ using scheduler::JobSpec;
 constexpr int kMaxPlacementAttempts = 1'000;
 constexpr std::string_view kFailuresUnknown = "admission.tooManyFailures";
 
+using SubmittedJob = std::shared_ptr<const control::Job>;
+
+std::expected<SubmittedJob, control::Rejection> as_submitted(const control::SubmissionInput& in, const JobSpec& spec,
+                                                             bool by_member) {
+  if (auto over = control::over_min_runtime(*in.state.queue_rules, spec, by_member)) {
+    return std::unexpected(control::as_answer(in.state, {std::move(*over), nullptr, {}}));
+  }
+  auto job = std::make_shared<control::Job>();
+  job->id = in.state.jobs.next_id();
+  job->spec = spec;
+  job->submitted_us = in.now_us;
+  return job;
+}
+
+TriedPlacement start(const control::SubmissionInput& in, const SubmittedJob& job, bool with_alternatives) {
+  const auto attempt = [&] { return control::start_job(in, job, with_alternatives); };
+  auto started = attempt();
+  // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
+  for (int attempts = 0; attempts < kMaxPlacementAttempts && !started && started.error().error.code == kFailuresUnknown;
+       ++attempts) {
+    started = attempt();
+  }
+  return started;
+}
+
 }  // namespace
 
 Result<void> check_query(const ClusterState& state, const JobSpec& spec) {
@@ -34,22 +59,18 @@ Result<void> check_query(const ClusterState& state, const JobSpec& spec) {
 
 TriedPlacement try_placement(const control::SubmissionInput& in, const JobSpec& spec, bool by_member,
                              bool with_alternatives) {
-  if (auto over = control::over_min_runtime(*in.state.queue_rules, spec, by_member)) {
-    return std::unexpected(control::as_answer(in.state, {std::move(*over), nullptr, {}}));
-  }
-  auto job = std::make_shared<control::Job>();
-  job->id = in.state.jobs.next_id();
-  job->spec = spec;
-  job->submitted_us = in.now_us;
-  const std::shared_ptr<const control::Job> submitted = std::move(job);
-  const auto attempt = [&] { return control::start_job(in, submitted, with_alternatives); };
-  auto started = attempt();
-  // On this thread there is time to compute every failure that the placement has to survive, some at each attempt.
-  for (int attempts = 0; attempts < kMaxPlacementAttempts && !started && started.error().error.code == kFailuresUnknown;
-       ++attempts) {
-    started = attempt();
-  }
-  if (!started) started = std::unexpected(control::with_changes(in, submitted, std::move(started.error())));
+  const auto job = as_submitted(in, spec, by_member);
+  if (!job) return std::unexpected(job.error());
+  auto started = start(in, *job, with_alternatives);
+  if (!started) started = std::unexpected(control::with_changes(in, *job, std::move(started.error())));
+  return started;
+}
+
+TriedPlacement try_placement_alone(const control::SubmissionInput& in, const JobSpec& spec, bool by_member) {
+  const auto job = as_submitted(in, spec, by_member);
+  if (!job) return std::unexpected(job.error());
+  auto started = start(in, *job, false);
+  if (!started) started = std::unexpected(control::as_answer(in.state, std::move(started.error())));
   return started;
 }
 

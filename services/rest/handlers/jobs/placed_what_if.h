@@ -18,6 +18,9 @@ Result<void> check_query(const control::ClusterState& state, const scheduler::Jo
 TriedPlacement try_placement(const control::SubmissionInput& in, const scheduler::JobSpec& spec, bool by_member,
                              bool with_alternatives);
 
+// The same without alternatives, and without what would change a refusal.
+TriedPlacement try_placement_alone(const control::SubmissionInput& in, const scheduler::JobSpec& spec, bool by_member);
+
 // Of a job with several shapes: the one that it takes becomes its parallelism.
 void take_shape(scheduler::JobSpec& spec, const scheduler::PlacementResult& result);
 

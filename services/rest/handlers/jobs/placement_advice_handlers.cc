@@ -35,8 +35,8 @@ Result<Response> advise_placement(const Call& call) {
   if (!checked) return std::unexpected(located_in_job(std::move(checked.error())));
   const std::string* own = own_tenant(call.request);
   const auto would = [&](const JobSpec& spec) {
-    return try_placement({*state, worker_placers(call.plane), worker_queue(call.plane), call.plane.loop.now_us()}, spec,
-                         own != nullptr, false);
+    return try_placement_alone({*state, worker_placers(call.plane), worker_queue(call.plane), call.plane.loop.now_us()},
+                               spec, own != nullptr);
   };
   const fabric::Topology& topology = state->placement_fabric->topology();
   PlacementAdvice advice;
