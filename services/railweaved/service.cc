@@ -126,12 +126,8 @@ std::string replica_name(const Config& config) {
 Service::Service(Config config, const log::Log& log)
     : config_(std::move(config)), log_(log), replica_name_(replica_name(config_)) {}
 
-Service::~Service() {
-  (void)stop();
-  server_.reset();
-  forwarder_.reset();
-  store_.journal.reset();
-}
+// What asks the store, the subnets' administration too, is destroyed before it: the members' order.
+Service::~Service() { (void)stop(); }
 
 Result<void> Service::start() {
   if (auto opened = open(); !opened) return opened;

@@ -74,7 +74,7 @@ def main():
                 # It wakes up beside its successor: it ends, and the switches hold what they held.
                 first.signal(signal.SIGCONT)
                 said = first.process.communicate(timeout=60)
-                assert first.process.returncode == TO_RESTART, said[1][-2000:]
+                assert first.process.returncode == TO_RESTART, f"ended with {first.process.returncode}:\n{said[1][-2000:]}"
                 assert "another railweaved has taken over" in said[1], said[1][-2000:]
                 assert fdbs_of_switches(sim) == held, "a leader that was succeeded has written"
 

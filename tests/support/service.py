@@ -48,7 +48,9 @@ class Service:
         self._end(signal.SIGKILL)
 
     def stop(self):
-        return self._end(signal.SIGTERM)
+        code = self._end(signal.SIGTERM)
+        assert code is None or code >= 0, f"railweaved was ended by signal {-code}:\n{self.log_text()[-3000:]}"
+        return code
 
     def _end(self, how):
         if self.process is None:
