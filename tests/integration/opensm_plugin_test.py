@@ -122,8 +122,11 @@ class OpenSm:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind=None, *_):
+        ended = self.process.poll()
         stop(self.process)
+        if kind:
+            print(f"OpenSM {'was at work' if ended is None else f'had ended with {ended}'}:\n{self.said()[-3000:]}")
 
 
 def tables_of_switches(sim):
