@@ -90,7 +90,7 @@ class PolicyService:
 class OpenSm:
     """One run of OpenSM with the plugin, in a folder that several runs may share."""
 
-    def __init__(self, sim, folder, plugin, *options, host):
+    def __init__(self, sim, folder, plugin, *options, host, behind=None):
         self.sim, self.folder, self.log = sim, Path(folder), Path(folder) / "osm.log"
         self.log.unlink(missing_ok=True)
         settings = [f"event_plugin_name {plugin.stem.removeprefix('lib')}",
@@ -99,7 +99,7 @@ class OpenSm:
                     "force_log_flush TRUE", "sweep_interval 0", *options]
         (self.folder / "opensm.conf").write_text("".join(line + "\n" for line in settings))
         os.environ.update(OSM_CACHE_DIR=str(folder), OSM_TMP_DIR=str(folder), LD_LIBRARY_PATH=str(plugin.parent))
-        self.process = sim.open(["opensm", "-e", "-F", str(self.folder / "opensm.conf")], seconds=100, host=host)
+        self.process = sim.open(["opensm", "-e", "-F", str(self.folder / "opensm.conf")], seconds=100, host=host, behind=behind)
 
     def said(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
@@ -109,6 +109,12 @@ class OpenSm:
         while self.said().count(text) < times:
             assert self.process.poll() is None, f"OpenSM ended: {self.said()[-3000:]}"
             assert time.monotonic() < deadline, f"no {times} x {text!r}:\n{self.said()[-3000:]}"
+            time.sleep(0.01)
+
+    def wait_until(self, problem, holds, seconds=20):
+        deadline = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < deadline, f"{problem}:\n{self.said()[-3000:]}"
             time.sleep(0.01)
 
     def again(self, action):
@@ -279,6 +285,36 @@ def takes_lanes(plugin, railweave, folder):
             print(f"ring: a circle on one lane, none on the {len({lane for *_, lane in after})} lanes that are set")
 
 
+def routes_while_the_disk_is_slow(plugin, railweave, folder):
+    """What a policy says is routed whether it is kept or not, and is kept once the disk takes it."""
+    if shutil.which("cc") is None:
+        print("skipped: no cc for a disk that takes no files")
+        return
+    netlist = generate(railweave, folder, "slow", "fat-tree", "--radix", "8", "--hosts", "16", "--nics-per-host", "1", "--speed", "EDR")
+    with tempfile.TemporaryDirectory() as run, Ibsim(netlist) as sim:
+        run = Path(run)
+        library, slow = run / "slow_fsync.so", run / "slow"
+        source = Path(__file__).resolve().parent / "slow_fsync.c"
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+        slow.touch()
+        os.environ["SLOW_FSYNC"] = str(slow)
+        service = PolicyService(f"{run}/policy.sock")
+        with OpenSm(sim, run, plugin, host=hosts_of(netlist)[-1], behind=library) as opensm:
+            came_up(opensm, "slow")
+            dump = sim.run(["ibnetdiscover"]).stdout
+            guid, port, peer, peer_port = re.search(
+                r'^switchguid=0x([0-9a-f]+).*\nSwitch.*\n(?:\[.*\n)*?\[(\d+)\]\s+"S-([0-9a-f]+)"\[(\d+)\]', dump, re.MULTILINE).groups()
+            service.publish(4, f"drain-link {guid.zfill(16)}/{port}--{peer}/{peer_port}")
+            service.wait_for(r"event routed 4 [0-9a-f]{16}")
+            kept = run / "railweave-policy"
+            assert not kept.exists(), kept.read_text()
+            slow.unlink()
+            opensm.wait_until("the policy is not kept", lambda: kept.exists() and "end 4 " in kept.read_text())
+        service.close()
+        del os.environ["SLOW_FSYNC"]
+        print("routed while the disk took nothing, kept once it did")
+
+
 def lives_through_changes(plugin, railweave, probe, folder):
     netlist = generate(railweave, folder, "changes", "fat-tree", "--radix", "8", "--hosts", "32", "--nics-per-host", "1",
                        "--speed", "EDR")
@@ -408,6 +444,7 @@ def main():
             routes_as_the_lab(plugin, railweave, "psmn-x5", netlist)
         else:
             print(f"skipped: {real} is not there")
+        routes_while_the_disk_is_slow(plugin, railweave, folder)
         lives_through_changes(plugin, railweave, probe, folder)
         takes_lanes(plugin, railweave, folder)
     print(f"all in {time.monotonic() - started:.1f} s")

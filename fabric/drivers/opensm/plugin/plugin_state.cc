@@ -24,7 +24,11 @@ std::string milliseconds(double ms) {
 }  // namespace
 
 PluginState::PluginState(osm_opensm_t& osm, PluginOptions options) : osm_(osm), options_(std::move(options)) {
-  if (!options_.cache.empty()) restore_cabling();
+  if (!options_.cache.empty()) {
+    restore_cabling();
+    cabling_file_ = std::make_unique<KeptFileWriter>(
+        file("railweave-cabling"), [this](const Error& error) { log(OSM_LOG_ERROR, "cabling: " + error.text()); });
+  }
   if (options_.socket.empty()) return;
   PolicyClientOptions client;
   client.socket_path = options_.socket;
@@ -59,12 +63,6 @@ void PluginState::restore_cabling() {
   }
   log(OSM_LOG_INFO, "cabling: remembering " + std::to_string(cabling->devices.size()) + " devices");
   router_.remember(std::move(*cabling));
-}
-
-void PluginState::keep_cabling() {
-  if (cabling_to_keep_.empty()) return;
-  const auto kept = write_kept_file(file("railweave-cabling"), std::exchange(cabling_to_keep_, {}));
-  if (!kept) log(OSM_LOG_ERROR, "cabling: " + kept.error().text());
 }
 
 void PluginState::warn_of_options() {
@@ -108,7 +106,7 @@ bool PluginState::build_tables() {
   digest_ = routed->routing->tables.digest();
   revision_ = policy->revision;
   routed_ = true;
-  if (routed->new_cabling && !options_.cache.empty()) cabling_to_keep_ = write_cabling(router_.cabling());
+  if (routed->new_cabling && cabling_file_) cabling_file_->keep(write_cabling(router_.cabling()));
 
   const double all_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   std::string text = "engine " + routed->engine + " (" + routed->reason + "), tables " + hex64(digest_) + " in " +
@@ -191,7 +189,6 @@ void PluginState::report_tables(PolicyEvent::Kind kind) {
 }
 
 void PluginState::on_tables_written() {
-  keep_cabling();
   std::map<Guid, std::uint64_t> written;
   {
     const std::lock_guard lock(mutex_);

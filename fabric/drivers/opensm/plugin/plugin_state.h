@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "fabric/drivers/opensm/local/kept_file_writer.h"
 #include "fabric/drivers/opensm/plugin/opensm_api.h"
 #include "fabric/drivers/opensm/plugin/path_lanes.h"
 #include "fabric/drivers/opensm/protocol/plugin_options.h"
@@ -42,7 +43,6 @@ class PluginState {
   void report_tables(PolicyEvent::Kind kind);
   void refuse(const std::string& why);
   void restore_cabling();
-  void keep_cabling();
   void warn_of_options();
   [[nodiscard]] bool in_use() const;  // OpenSM's present tables are ours
   [[nodiscard]] std::string file(const char* name) const;
@@ -56,7 +56,7 @@ class PluginState {
   RoutingPolicyPtr routed_for_ = std::make_shared<const RoutingPolicy>();
   bool warned_ = false;
 
-  std::string cabling_to_keep_;  // of the sweeper
+  std::unique_ptr<KeptFileWriter> cabling_file_;  // used by the sweeper; null: it is not kept
   std::atomic<bool> routed_ = false;
   // Why the next reroute was asked for, and whether a sweep that discovers is under way instead.
   std::atomic<bool> routes_differ_ = false, ports_differ_ = false, is_sweeping_ = false;

@@ -20,7 +20,10 @@ PolicyClient::PolicyClient(PolicyClientOptions options, PolicyClientHooks hooks)
     : options_(std::move(options)),
       hooks_(std::move(hooks)),
       policy_(std::make_shared<const RoutingPolicy>()),
-      retry_(options_.first_retry, options_.longest_retry) {
+      retry_(options_.first_retry, options_.longest_retry),
+      file_(options_.cache_path, [this](const Error& error) {
+        if (hooks_.problem) hooks_.problem(error);
+      }) {
   if (options_.cache_path.empty()) return;
   const auto text = read_kept_file(options_.cache_path, kMaxPolicyBytes);
   if (!text) tell(text.error());
@@ -212,18 +215,14 @@ void PolicyClient::take(RoutingPolicy policy) {
   const Difference differs = !policy.same_routes(*before) || is_rewritten   ? Difference::routes
                              : !policy.same_content(*before) || is_repeated ? Difference::ports
                                                                             : Difference::none;
-  if (differs != Difference::none || policy.revision != before->revision || policy.term != before->term) keep(policy);
+  const bool is_new = differs != Difference::none || policy.revision != before->revision || policy.term != before->term;
   const auto taken = std::make_shared<const RoutingPolicy>(std::move(policy));
   {
     const std::lock_guard lock(mutex_);
     policy_ = taken;
   }
   if (hooks_.received) hooks_.received(taken, differs);
-}
-
-void PolicyClient::keep(const RoutingPolicy& policy) {
-  if (options_.cache_path.empty()) return;
-  if (const auto kept = write_kept_file(options_.cache_path, write_policy(policy)); !kept) tell(kept.error());
+  if (is_new && !options_.cache_path.empty()) file_.keep(write_policy(*taken));
 }
 
 }  // namespace railweave::fabric::opensm

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "fabric/base/backoff.h"
+#include "fabric/drivers/opensm/local/kept_file_writer.h"
 #include "fabric/drivers/opensm/local/unix_socket.h"
 #include "fabric/drivers/opensm/protocol/policy_event.h"
 #include "fabric/drivers/opensm/protocol/policy_reader.h"
@@ -33,14 +34,14 @@ struct PolicyClientOptions {
 
 // Called on the client's thread, or, before start(), on the caller's. They must not block and not destroy the client.
 struct PolicyClientHooks {
-  // A good document came.
+  // A good document came. It is not waited for that it is kept.
   enum class Difference : std::uint8_t {
     none,
     ports,
     routes
   };  // to the one before, beside its revision; routes: at least
   std::function<void(const RoutingPolicyPtr&, Difference)> received;
-  std::function<void(const Error&)> problem;    // not repeated while it is the same
+  std::function<void(const Error&)> problem;    // not repeated while it is the same; of its file, on another thread
   std::function<void(bool connected)> changed;  // the connection came or went
   std::function<void()> every_second{};         // while there is a connection, about
 };
@@ -70,7 +71,6 @@ class PolicyClient {
   [[nodiscard]] bool read_from(const FileDescriptor& socket);
   void take(RoutingPolicy policy);
   void refuse(const Error& error);
-  void keep(const RoutingPolicy& policy);
   bool refill();
   void tell(const Error& error);
   void pause();
@@ -96,6 +96,7 @@ class PolicyClient {
   Backoff retry_;
   std::string last_problem_;
 
+  KeptFileWriter file_;
   std::thread thread_;
 };
 
