@@ -89,6 +89,50 @@ std::string pointer_token(std::string_view text) {
   return token;
 }
 
+Result<void> check_nodes(const std::vector<std::string>& nodes, const std::string& at, const char* what,
+                         const char* instead) {
+  if (nodes.size() > JobSpec::kMaxExcludeNodes) {
+    return invalid(fmt::format("at most {} nodes can be {}", JobSpec::kMaxExcludeNodes, what), at, instead);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (auto checked = check_name(nodes[i], fmt::format("{}/{}", at, i), false); !checked) return checked;
+  }
+  return {};
+}
+
+Result<void> check_selector(const std::map<std::string, std::string>& selector, const std::string& at) {
+  if (selector.size() > JobSpec::kMaxSelectors) {
+    return invalid(fmt::format("at most {} labels can be selected by", JobSpec::kMaxSelectors), at);
+  }
+  for (const auto& [key, value] : selector) {
+    // An unprintable key is not repeated in the answer.
+    if (!check_name(key, "", false)) return invalid("has a label name that is empty, too long or unprintable", at);
+    if (auto checked = check_name(value, at + "/" + pointer_token(key), true); !checked) return checked;
+  }
+  return {};
+}
+
+Result<void> check_preferences(const JobSpec& spec) {
+  if (spec.prefer_nodes.size() > JobSpec::kMaxPreferences) {
+    return invalid(fmt::format("at most {} preferences of nodes", JobSpec::kMaxPreferences), "/preferNodes");
+  }
+  for (std::size_t i = 0; i < spec.prefer_nodes.size(); ++i) {
+    const NodePreference& preference = spec.prefer_nodes[i];
+    const std::string at = fmt::format("/preferNodes/{}", i);
+    if (preference.weight == 0 || preference.weight > NodePreference::kMaxWeight) {
+      return invalid(fmt::format("a weight is 1 to {} (percent)", NodePreference::kMaxWeight), at + "/weight");
+    }
+    if (preference.nodes.empty() && preference.node_selector.empty()) {
+      return invalid("names neither nodes nor labels", at, "give nodes, nodeSelector or both");
+    }
+    if (auto checked = check_nodes(preference.nodes, at + "/nodes", "named", "select by label"); !checked) {
+      return checked;
+    }
+    if (auto checked = check_selector(preference.node_selector, at + "/nodeSelector"); !checked) return checked;
+  }
+  return {};
+}
+
 Result<void> check_names(const JobSpec& spec) {
   using Named = std::pair<const std::string*, std::string_view>;
   for (const auto& [name, at] :
@@ -110,32 +154,14 @@ Result<void> check_names(const JobSpec& spec) {
   if (spec.bandwidth) {
     if (auto checked = check_name(spec.bandwidth->qos_class, "/bandwidth/qosClass", true); !checked) return checked;
   }
-  if (spec.only_nodes.size() > JobSpec::kMaxExcludeNodes) {
-    return invalid(fmt::format("at most {} nodes can be named", JobSpec::kMaxExcludeNodes), "/nodes",
-                   "select by label");
+  if (auto checked = check_nodes(spec.only_nodes, "/nodes", "named", "select by label"); !checked) return checked;
+  if (auto checked = check_nodes(spec.exclude_nodes, "/excludeNodes", "excluded",
+                                 "drain nodes that no job should use, or select by label");
+      !checked) {
+    return checked;
   }
-  for (std::size_t i = 0; i < spec.only_nodes.size(); ++i) {
-    if (auto checked = check_name(spec.only_nodes[i], fmt::format("/nodes/{}", i), false); !checked) return checked;
-  }
-  if (spec.exclude_nodes.size() > JobSpec::kMaxExcludeNodes) {
-    return invalid(fmt::format("at most {} nodes can be excluded", JobSpec::kMaxExcludeNodes), "/excludeNodes",
-                   "drain nodes that no job should use, or select by label");
-  }
-  for (std::size_t i = 0; i < spec.exclude_nodes.size(); ++i) {
-    if (auto checked = check_name(spec.exclude_nodes[i], fmt::format("/excludeNodes/{}", i), false); !checked) {
-      return checked;
-    }
-  }
-  if (spec.node_selector.size() > JobSpec::kMaxSelectors) {
-    return invalid(fmt::format("at most {} labels can be selected by", JobSpec::kMaxSelectors), "/nodeSelector");
-  }
-  for (const auto& [key, value] : spec.node_selector) {
-    // An unprintable key is not repeated in the answer.
-    if (!check_name(key, "", false))
-      return invalid("has a label name that is empty, too long or unprintable", "/nodeSelector");
-    if (auto checked = check_name(value, "/nodeSelector/" + pointer_token(key), true); !checked) return checked;
-  }
-  return {};
+  if (auto checked = check_selector(spec.node_selector, "/nodeSelector"); !checked) return checked;
+  return check_preferences(spec);
 }
 
 // Between node and cluster it depends on the fabric which level is the larger.

@@ -101,12 +101,25 @@ struct ExternalId {
   friend bool operator==(const ExternalId&, const ExternalId&) = default;
 };
 
+// Nodes that a job would rather have, or rather avoid. With all of its ranks on nodes that are not as preferred, a place counts as
+// if its communication took `weight` percent longer; with a part of them, that part of it.
+struct NodePreference {
+  static constexpr std::uint32_t kMaxWeight = 100;
+
+  std::vector<std::string> nodes;                    // any of these; empty: all
+  std::map<std::string, std::string> node_selector;  // and with all of these labels
+  std::uint32_t weight = 0;                          // 1 to kMaxWeight
+  bool avoid = false;                                // all other nodes are preferred
+  friend bool operator==(const NodePreference&, const NodePreference&) = default;
+};
+
 struct JobSpec {
   static constexpr std::uint64_t kMaxRanks = 1U << 20U;
   static constexpr std::uint32_t kMaxGpusPerNode = 64;  // as fabric::TopologyBuilder::kMaxGpusPerHost
   static constexpr std::size_t kMaxNameBytes = 253;     // of every name here; as DNS and Kubernetes have it
   static constexpr std::size_t kMaxExcludeNodes = 4096;
   static constexpr std::size_t kMaxSelectors = 32;
+  static constexpr std::size_t kMaxPreferences = 16;
   static constexpr std::size_t kMaxSlices = 6;
   static constexpr std::size_t kMaxShapes = 17;
   static constexpr std::uint32_t kMaxSparesPerDomain = 1024;
@@ -155,7 +168,8 @@ struct JobSpec {
   std::vector<std::string> only_nodes;  // the only nodes allowed; empty: all
   std::vector<std::string> exclude_nodes;
   std::map<std::string, std::string> node_selector;  // labels a node must carry
-  bool mixed_gpus = false;                           // GPUs of several models may be mixed; else they are of one
+  std::vector<NodePreference> prefer_nodes;
+  bool mixed_gpus = false;  // GPUs of several models may be mixed; else they are of one
   std::optional<std::int64_t> expected_duration_s;
   std::optional<std::int64_t> min_runtime_s;  // that it runs before it may be evicted; none: as the queue has it
   ExternalId external;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -40,25 +41,34 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   }
 
   std::vector<std::string> warnings;
-  std::vector<HostId> excluded = excluded_by(spec, warnings);
-  if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
-    warnings.emplace_back(fabric_->whole() == nullptr
-                              ? "no links join the sites of this fabric: acrossSites changes nothing"
-                              : "no links between sites are in use: acrossSites changes nothing meanwhile");
-  }
+  const std::vector<HostId> excluded = excluded_by(spec, warnings);
+  set_preferences(spec);
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded) exclusion.set_available(host, false);
   const std::span<const unsigned> models = models_of(spec);
   PlacementResult result = models.size() == 1 ? place_on(spec, models.front(), with_alternatives, excluded)
                                               : place_on_one_model(spec, models, with_alternatives, excluded);
   if (result.outcome == Outcome::placed) see_to_cpu_roles(spec, result);
-  if (result.outcome == Outcome::placed) {
-    add_models(result.placement, warnings);
-    add_reduction(spec, result.placement, warnings);
-  }
+  result.warnings = warnings_of(spec, result.placement);
   if (spec.across_sites && fabric_->whole() != nullptr) see_to_sites(spec, result);
-  result.warnings = std::move(warnings);
   return result;
+}
+
+// Without ranks: of the request alone.
+std::vector<std::string> Placer::Impl::warnings_of(const JobSpec& spec, const Placement& placement) {
+  std::vector<std::string> warnings;
+  (void)excluded_by(spec, warnings);
+  if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
+    warnings.emplace_back(fabric_->whole() == nullptr
+                              ? "no links join the sites of this fabric: acrossSites changes nothing"
+                              : "no links between sites are in use: acrossSites changes nothing meanwhile");
+  }
+  if (placement.gpu_of_rank.empty()) return warnings;
+  add_models(placement, warnings);
+  add_reduction(spec, placement, warnings);
+  set_preferences(spec);
+  std::ranges::move(preferences_.shortfalls(spec, placement.gpu_of_rank), std::back_inserter(warnings));
+  return warnings;
 }
 
 // Refused where they have no places: never only if they would have none with all nodes free and in use.
@@ -99,6 +109,7 @@ std::optional<Placement> Placer::Impl::try_place(const JobSpec& spec) {
   PlacementTransaction exclusion(tree_, fabric_->topology());
   for (const HostId host : excluded_by(spec, warnings)) exclusion.set_available(host, false);
   if (lacks_cpu_seats(*fabric_, allocation_of(tree_), spec)) return std::nullopt;
+  set_preferences(spec);
   const std::span<const unsigned> models = models_of(spec);
   std::optional<Placement> placement;
   if (models.size() == 1) {
@@ -229,6 +240,9 @@ std::optional<Placement> Placer::try_place(const JobSpec& spec) { return impl_->
 bool Placer::fits(const JobSpec& spec) { return impl_->fits(spec); }
 bool Placer::fits_joined(const JobSpec& spec) { return impl_->fits_joined(spec); }
 std::uint64_t Placer::scored() const { return impl_->scored(); }
+std::vector<std::string> Placer::warnings_of(const JobSpec& spec, const Placement& placement) {
+  return impl_->warnings_of(spec, placement);
+}
 PlacementTree& Placer::tree() { return impl_->tree(); }
 
 }  // namespace railweave::scheduler

@@ -81,6 +81,8 @@ class Placer {
   [[nodiscard]] std::vector<Counterfactual> changes(const JobSpec& spec, const GpuLimits& limits = {});
   // The same placement without an explanation: for callers that try many jobs.
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
+  // Those of PlacementResult, for a placement that try_place() or place() made of that spec.
+  [[nodiscard]] std::vector<std::string> warnings_of(const JobSpec& spec, const Placement& placement);
   // Only whether GPUs are there for it; whether links join them is left out. Taking GPUs never makes a job fit that did not.
   [[nodiscard]] bool fits(const JobSpec& spec);
   // Whether it fits, and links join its ranks where BestFit puts them: then place() has a place for it. False: place() may

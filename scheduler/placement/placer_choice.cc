@@ -25,7 +25,10 @@ Result<std::vector<Candidate>> Placer::Impl::candidates_of(const JobSpec& spec, 
     const JobSearch::Filter& allowed = claims.any() ? claims.filter() : filters.allowed;
     const std::span<const JobSearch::Filter> of_full_rate = claims.any() ? full_rate : filters.full_rate;
     auto list = candidates(search_, {&spec, &tree_, allowed, of_full_rate});
-    if (list && !list->empty()) add_near_peers(spec, allowed, *list);
+    if (list && !list->empty()) {
+      add_near_peers(spec, allowed, *list);
+      add_preferred(spec, allowed, *list);
+    }
     return list;
   }
   auto found = search_.find(spec, tree_, claims.filter());
@@ -61,6 +64,22 @@ void Placer::Impl::add_near_peers(const JobSpec& spec, const JobSearch::Filter& 
   }
 }
 
+void Placer::Impl::set_preferences(const JobSpec& spec) {
+  if (preferences_.any() || !spec.prefer_nodes.empty()) preferences_ = NodePreferences(*fabric_, spec);
+}
+
+// The same candidates on the nodes that are preferred most, and on those that are nearly so.
+void Placer::Impl::add_preferred(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<Candidate>& list) {
+  for (const JobSearch::Filter& tier : preferences_.tiers()) {
+    auto found = candidates(search_, {&spec, &tree_, intersection(filter, tier), {}});
+    if (!found) return;
+    for (Candidate& candidate : *found) {
+      if (candidate.change == Candidate::Change::none) candidate.change = Candidate::Change::preferred_nodes;
+      list.push_back(std::move(candidate));
+    }
+  }
+}
+
 bool Placer::Impl::is_new_layout(std::span<const fabric::GpuId> gpu_of_rank) {
   Fnv1a digest;
   for (const auto gpu : gpu_of_rank) digest.add(gpu.value());
@@ -71,6 +90,7 @@ bool Placer::Impl::is_new_layout(std::span<const fabric::GpuId> gpu_of_rank) {
 
 void Placer::Impl::score(const Claims& claims, bool compared, Layout& layout) {
   layout.cost = scorer_.cost(layout.gpu_of_rank);
+  layout.unmet = preferences_.unmet(layout.gpu_of_rank);
   layout.lost_gpus = 0;
   if (compared) {
     layout.lost_gpus = scorer_.lost_gpus(*on_, layout.shares);
@@ -103,21 +123,33 @@ std::optional<Refinement::Start> Placer::Impl::refinement_of(const JobSpec& spec
   // Ranks of a block follow each other unless expert groups are inside context groups.
   if (chosen.found.shape.expert_inside && spec.parallelism.context > 1) return std::nullopt;
   if (!Refinement::applies(spec, block, best.gpu_of_rank)) return std::nullopt;
-  if (!promised && !refinement_.promises(*on_, best.gpu_of_rank, best.cost)) return std::nullopt;
+  if (!promised && !(best.unmet > 0) && !refinement_.promises(*on_, best.gpu_of_rank, best.cost)) return std::nullopt;
   const unsigned farthest = std::min(chosen.found.shape.max_level, fabric_->hierarchy().top(false));
   return Refinement::Start{.spec = &spec,
                            .tree = on_,
                            .filter = filter,
                            .level = std::max(farthest, chosen.found.fit.level),
                            .inside = fabric_->leaf(best.gpu_of_rank.front()),
-                           .block = block};
+                           .block = block,
+                           .preferences = preferences_.any() ? &preferences_ : nullptr};
 }
 
 void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
   Layout& best = choice_.best();
-  if (const auto start = refinement_of(spec, chosen, filter, false)) {
+  const auto start = refinement_of(spec, chosen, filter, false);
+  if (!start) return;
+  if (!preferences_.any()) {
     refinement_.improve(*start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
+    return;
   }
+  PlacementCost cost = best.cost;
+  cost.total_us = best.us();
+  scorer_.set_preferences(&preferences_);
+  if (refinement_.improve(*start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, cost)) {
+    best.cost = scorer_.cost(best.gpu_of_rank);
+    best.unmet = preferences_.unmet(best.gpu_of_rank);
+  }
+  scorer_.set_preferences(nullptr);
 }
 
 Placement Placer::Impl::placement_of_best(const JobSpec& spec, const Claims& claims, const JobShape& shape) {
@@ -125,6 +157,7 @@ Placement Placer::Impl::placement_of_best(const JobSpec& spec, const Claims& cla
   placement.gpu_of_rank = std::move(choice_.best().gpu_of_rank);
   placement.idle_gpus = claims.idle_gpus(*fabric_, placement.gpu_of_rank);
   placement.block_gpus = shape.fit.block;
+  placement.unmet_preferences = preferences_.unmet(placement.gpu_of_rank);
   summarize(*fabric_, spec.parallelism, placement);
   return placement;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "scheduler/placement/placer.h"
+#include "scheduler/placement/score/node_preferences.h"
 #include "scheduler/placement/score/scorer.h"
 #include "scheduler/placement/search/candidates.h"
 #include "scheduler/placement/search/claims.h"
@@ -60,6 +61,7 @@ class Placer::Impl {
     return scorer_.cost(gpu_of_rank).total_us;
   }
   [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
+  [[nodiscard]] std::vector<std::string> warnings_of(const JobSpec& spec, const Placement& placement);
   [[nodiscard]] std::optional<Placement> try_place(const JobSpec& spec);
   [[nodiscard]] bool fits(const JobSpec& spec);
   [[nodiscard]] bool fits_joined(const JobSpec& spec);
@@ -101,6 +103,8 @@ class Placer::Impl {
   [[nodiscard]] bool is_new_layout(std::span<const fabric::GpuId> gpu_of_rank);
   void score(const Claims& claims, bool compared, Layout& layout);
   void add_near_peers(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<Candidate>& list);
+  void set_preferences(const JobSpec& spec);
+  void add_preferred(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<Candidate>& list);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
   void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
   // Nothing where a refinement does not apply to the best, or bundles promise nothing from it. promised: routes do.
@@ -134,6 +138,7 @@ class Placer::Impl {
   LayoutMaker layouts_;
   Scorer scorer_;
   Refinement refinement_;
+  NodePreferences preferences_;  // of the job whose place is chosen
   LayoutChoice choice_;
   Layout trial_;
   std::vector<std::uint64_t> seen_;  // digests of this job's layouts that are scored

@@ -56,7 +56,8 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
                                                  bool with_alternatives, const std::vector<HostId>& excluded) {
   const auto time_us = [](const Placement& placement) {
     if (!placement.beside) return 0.0;
-    return placement.beside->step_us.value_or(placement.beside->communication_us);
+    return placement.beside->step_us.value_or(placement.beside->communication_us) +
+           placement.beside->communication_us * placement.unmet_preferences;
   };
   std::optional<PlacementResult> best;
   unsigned best_model = 0;
@@ -78,9 +79,11 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
                                                          : 2,
                        one.outcome == Outcome::placed ? 0 : one.explanation.free_gpus);
     };
-    const bool faster = placed && best && best->outcome == Outcome::placed &&
-                        time_us(result.placement) < time_us(best->placement) * (1 - LayoutChoice::kAsGood);
-    if (best && !(rank(*best) < rank(result)) && !faster) continue;
+    const bool both = placed && best && best->outcome == Outcome::placed;
+    const bool preferred = both && result.placement.unmet_preferences < best->placement.unmet_preferences &&
+                           time_us(result.placement) <= time_us(best->placement) * (1 + LayoutChoice::kAsGood);
+    const bool faster = both && time_us(result.placement) < time_us(best->placement) * (1 - LayoutChoice::kAsGood);
+    if (best && !(rank(*best) < rank(result)) && !faster && !preferred) continue;
     best = std::move(result);
     best_model = model;
   }

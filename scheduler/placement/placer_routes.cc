@@ -26,7 +26,7 @@ double us_of(const Contention& on) {
 
 // At least two places of it can be walked.
 bool Placer::Impl::keeps_finalists(const JobSpec& spec) const {
-  if (routes_ == nullptr || on_ != &tree_) return false;
+  if (routes_ == nullptr || on_ != &tree_ || !spec.prefer_nodes.empty()) return false;
   return flow_count(spec.parallelism, traffic_of_job(spec).traffic) * 2 <= kMaxFlows;
 }
 

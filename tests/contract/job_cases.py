@@ -183,6 +183,7 @@ def everything():
     """Every field there is."""
     return job(priority="low", parallelism={"tensor": 2, "pipeline": 2, "data": 2, "context": 1, "expert": 1}, gpus=8,
                gpusPerNode=4, excludeNodes=["node-4"], nodeSelector={"gpu": "h100"}, expectedDuration="P1DT12H",
+               preferNodes=[{"nodeSelector": {"gpu": "h100"}, "weight": 20}, {"nodes": ["node-2"], "weight": 5, "avoid": True}],
                external={"scheduler": "slurm", "id": "48213_7"}, model=MODEL, nodes=["node-1", "node-2", "node-3"],
                traffic={"data": {"bytesPerStep": 1e9, "callsPerStep": 4}},
                topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Groups of pods on a real Kubernetes are placed exactly where Railweave says, or wait with a reason.
 
-placing_test.py BIN_FOLDER placing|kinds
+placing_test.py BIN_FOLDER placing|kinds|preferred
 """
 import sys
 
@@ -47,6 +47,39 @@ def placing(cluster):
     for name in ("llama", "small", "large", "nonsense", "stranger"):
         cluster.end_job(name)
     cluster.until("everything is free", lambda: cluster.free_gpus() == 128)
+
+
+def preferred(cluster):
+    """Preferred node affinity and advisory taints lead pods, and keep none of them from a place."""
+    cluster.controller.start()
+    nodes = sorted(node["metadata"]["name"] for node in cluster.api.get("/api/v1/nodes")["items"])
+    liked, warned = nodes[5], nodes[:4]
+    cluster.api.patch(f"/api/v1/nodes/{liked}", {"metadata": {"labels": {"tier": "gold"}}})
+    for name in warned:
+        cluster.api.patch(f"/api/v1/nodes/{name}", {"spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}})
+
+    def job(name, pods, tolerations=()):
+        made = {"metadata": {"name": name}, "spec": {"completions": pods, "parallelism": pods, "completionMode": "Indexed",
+                                                    "template": cluster.template(8)}}
+        made["spec"]["template"]["spec"].update(tolerations=list(tolerations), affinity={"nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 30, "preference": {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["gold"]}]}}]}})
+        cluster.api.create("/apis/batch/v1/namespaces/default/jobs", made)
+        return cluster.placed_job(name, pods)
+
+    assert job("one", 1) == [liked]
+    stored = cluster.service.request("GET", f"/v1/jobs/{cluster.job_of('default/job/one')}")[2]["spec"]["preferNodes"]
+    assert stored == [{"nodes": [liked], "weight": 30}, {"nodes": warned, "weight": 50, "avoid": True}], stored
+    # The others are taken before those that are to be avoided, and these where there are no others.
+    second = job("second", 1)
+    assert not {liked, *warned} & set(second), second
+    many = job("many", len(nodes) - 2)
+    assert set(warned) < set(many), many
+    pod = cluster.pods("many")[0]
+    assert "PreferNoSchedule" not in cluster.reason(pod), cluster.reason(pod)
+    for name in ("one", "second", "many"):
+        cluster.end_job(name)
+    cluster.until("everything is free", lambda: cluster.free_gpus() == 8 * len(nodes))
 
 
 def begin_kinds(cluster):
@@ -100,4 +133,4 @@ def kinds(cluster):
 
 
 if __name__ == "__main__":
-    sys.exit(main({"placing": placing, "kinds": begin_kinds}, *sys.argv[1:]))
+    sys.exit(main({"placing": placing, "kinds": begin_kinds, "preferred": preferred}, *sys.argv[1:]))

@@ -33,7 +33,8 @@ struct RoleRules {
 // path. us.
 double roles_us(Placer& placer, std::span<const RolePlace> roles);
 
-// Whether the search applies: every role has a place, exchanges data, and holds no GPU idle; their sum is bounded.
+// Whether the search applies: every role has a place, exchanges data, holds no GPU idle and prefers no nodes to others; their sum
+// is bounded.
 bool may_search(std::span<const RolePlace> roles);
 
 // roles: with a place each, on GPUs that are free in the placer's tree. True where it found places with a lower sum; roles then

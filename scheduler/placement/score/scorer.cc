@@ -92,6 +92,7 @@ PlacementCost Scorer::cost(std::span<const fabric::GpuId> gpu_of_rank) {
 
 PlacementCost Scorer::cost_below(std::span<const fabric::GpuId> gpu_of_rank, double bound_us) {
   PlacementCost found = cost(gpu_of_rank);
+  if (preferences_ != nullptr) found.total_us *= 1 + preferences_->unmet(gpu_of_rank);
   if (routes_ == nullptr || found.total_us >= bound_us) return found;
   found.total_us = std::numeric_limits<double>::infinity();
   if (routes_left_ == 0) return found;

@@ -13,6 +13,7 @@
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/score/fragmentation.h"
 #include "scheduler/placement/score/job_traffic.h"
+#include "scheduler/placement/score/node_preferences.h"
 #include "scheduler/placement/score/route_scorer.h"
 
 namespace railweave::scheduler {
@@ -59,6 +60,8 @@ class Scorer {
     routes_left_ = places;
   }
   [[nodiscard]] std::uint64_t routes_left() const { return routes_left_; }
+  // The total time of cost_below() counts what they leave unmet from now on; null: as cost(). Borrowed.
+  void set_preferences(const NodePreferences* preferences) { preferences_ = preferences; }
   // cost() where its time may be below the bound. A place is taken to be no faster on routes than on bundles: one which is not
   // below it there is not asked for. Infinite where no place may be asked for any more.
   [[nodiscard]] PlacementCost cost_below(std::span<const fabric::GpuId> gpu_of_rank, double bound_us);
@@ -89,6 +92,7 @@ class Scorer {
   JobTraffic traffic_;
   RouteScorer* routes_ = nullptr;
   std::uint64_t routes_left_ = 0;  // places
+  const NodePreferences* preferences_ = nullptr;
 };
 
 }  // namespace railweave::scheduler

@@ -232,6 +232,8 @@ std::string text_of(const Candidate& candidate, const Hierarchy& hierarchy) {
       return "behind links at full rate";
     case Change::near_peers:
       return "near the jobs that it exchanges data with";
+    case Change::preferred_nodes:
+      return "on preferred nodes alone";
     case Change::even:
       return fmt::format("evenly over {} groups of {}", candidate.portions.size(),
                          fabric::to_string(hierarchy.kind(candidate.portion_level)));

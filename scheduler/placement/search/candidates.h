@@ -26,6 +26,7 @@ struct Candidate {
     full_rate_links,  // only behind links that have all or most of their rate
     even,             // each NVLink domain gives about as much
     near_peers,       // in the groups of a level where jobs are that it exchanges data with
+    preferred_nodes,  // only on nodes that it prefers to others
   };
   Found found;
   PackingOrder order = PackingOrder::stages;

@@ -36,6 +36,7 @@ namespace {
 
 // Uplinks taken count as equal within a percent, as do times.
 bool takes_less(const Layout& a, const Layout& b) {
+  if (a.unmet != b.unmet) return a.unmet < b.unmet;
   const double of_a = a.cost.uplink_gpu_us, of_b = b.cost.uplink_gpu_us;
   if (of_a < of_b / (1 + LayoutChoice::kAsGood)) return true;
   return of_a <= of_b * (1 + LayoutChoice::kAsGood) && a.lost_gpus < b.lost_gpus;
@@ -46,12 +47,12 @@ bool takes_less(const Layout& a, const Layout& b) {
 // Not transitive if compared one by one: everything within the tolerance of the least time so far competes on what it
 // takes of uplinks, then on what it loses, and a new least time drops those that are no longer near it.
 bool LayoutChoice::offer(Layout& layout) {
-  const double us = layout.cost.total_us;
+  const double us = layout.us();
   const bool first = offered_++ == 0;
   bool better = first;
   if (!first) {
     const bool near_least = us <= least_us_ * (1 + kAsGood);
-    const bool best_still_near = best_.cost.total_us <= std::min(us, least_us_) * (1 + kAsGood);
+    const bool best_still_near = best_.us() <= std::min(us, least_us_) * (1 + kAsGood);
     better = near_least && (!best_still_near || takes_less(layout, best_));
   }
   least_us_ = first ? us : std::min(least_us_, us);

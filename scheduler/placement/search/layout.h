@@ -19,6 +19,8 @@ struct Layout {
   // Of a scored layout:
   PlacementCost cost;
   double lost_gpus = 0;  // to the jobs to come
+  double unmet = 0;      // of the job's preferences of nodes: NodePreferences::unmet()
+  [[nodiscard]] double us() const { return cost.total_us * (1 + unmet); }
 };
 
 // One per thread: it owns scratch memory. Borrows the fabric.
@@ -35,8 +37,9 @@ class LayoutMaker {
 };
 
 // The best of the layouts of one job. Those within kAsGood of the least time count as equally fast (the model is not
-// more accurate): among them the one that takes least of the uplinks that all jobs share, whether of leaves or of pods, then
-// the one that loses the fewest GPUs to other jobs; among equals the first. Keeps its memory between jobs.
+// more accurate): among them the one on nodes that the job prefers most, then the one that takes least of the uplinks that all
+// jobs share, whether of leaves or of pods, then the one that loses the fewest GPUs to other jobs; among equals the first. Keeps
+// its memory between jobs.
 class LayoutChoice {
  public:
   static constexpr double kAsGood = 0.01;

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "scheduler/placement/score/node_preferences.h"
+
 namespace railweave::scheduler {
 
 JobSearch::Filter intersection(const JobSearch::Filter& a, const JobSearch::Filter& b) {
@@ -42,18 +44,10 @@ JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec, unsigned model) c
   for (const auto& name : spec.only_nodes) {
     if (const fabric::HostId host = topology.find_host(name)) named[host.index()] = 1;
   }
-  auto filter = std::make_shared<LeafFilter>(hierarchy.leaf_count(), std::uint8_t{0});
+  auto filter = std::make_shared<LeafFilter>(carries_labels(*fabric_, spec.node_selector));
   for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
-    const auto labels = topology.labels(hierarchy.host(leaf));
-    const auto carried = [&](const auto& wanted) {
-      return std::ranges::any_of(labels, [&](const auto& label) {
-        return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
-      });
-    };
     const bool of_model = model == kAnyModel || fabric_->gpu_models().of(leaf) == model;
-    const bool wanted =
-        of_model && named[hierarchy.host(leaf).index()] != 0 && std::ranges::all_of(spec.node_selector, carried);
-    (*filter)[leaf] = wanted ? 1 : 0;
+    if (!of_model || named[hierarchy.host(leaf).index()] == 0) (*filter)[leaf] = 0;
   }
   return filter;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace railweave::scheduler {
 namespace {
@@ -45,7 +46,9 @@ bool Refinement::uses_part_of_a_host(const PlacementTree& tree, std::span<const 
 
 bool Refinement::applies(const JobSpec& spec, std::uint32_t block, std::span<const fabric::GpuId> gpu_of_rank) {
   const std::uint64_t blocks = gpu_of_rank.size() / block;
-  if (blocks < 2 || blocks > kMaxBlocks || gpu_of_rank.size() * 8 > kRanksScored) return false;
+  // One block may still be elsewhere in its domain, where that has nodes that are preferred.
+  const std::uint64_t least = spec.prefer_nodes.empty() ? 2 : 1;
+  if (blocks < least || blocks > kMaxBlocks || gpu_of_rank.size() * 8 > kRanksScored) return false;
   const auto asked = [](const LevelRequest& request) { return request.required || request.preferred; };
   const bool tensor_in_domain =
       !spec.tensor.preferred && (!spec.tensor.required || *spec.tensor.required == fabric::LevelKind::nvlink_domain);
@@ -106,7 +109,7 @@ void Refinement::find_places(const Start& start, std::span<const fabric::GpuId> 
   const unsigned above = std::min(1U, hierarchy.top());
   const LeafIndex begin = hierarchy.first_leaf(above, hierarchy.group_of_leaf(above, used.front().first));
   std::size_t leaves = 0;
-  std::vector<std::pair<std::uint32_t, LeafIndex>> fits;
+  std::vector<std::tuple<double, std::uint32_t, LeafIndex>> fits;  // the preferred ones first, then the fullest
   for (const auto& [from, to] : {std::pair(begin, end), std::pair(first, begin)}) {
     for (LeafIndex leaf = from; leaf < to && leaves < kMaxLeaves;) {
       const LeafIndex next = std::min(to, hierarchy.first_leaf(above, hierarchy.group_of_leaf(above, leaf) + 1));
@@ -116,11 +119,15 @@ void Refinement::find_places(const Start& start, std::span<const fabric::GpuId> 
         if (is_used || !allowed(leaf) || (size_ > 1 && !hierarchy.has_nvlink(leaf))) continue;
         // A block that one leaf does not hold may lie over several of a domain.
         const std::uint32_t free = start.tree->free(0, leaf);
-        if (free >= (domains_span_leaves_ ? 1 : size_)) fits.emplace_back(free, leaf);
+        if (free < (domains_span_leaves_ ? 1 : size_)) continue;
+        fits.emplace_back(start.preferences == nullptr ? 0 : start.preferences->unmet(leaf), free, leaf);
       }
       std::ranges::sort(fits);
       const std::size_t most = std::min(fits.size(), std::max<std::size_t>(2, blocks_));
-      for (std::size_t i = 0; i < most; ++i) add_places(fits[i].second, start.tree->free_mask(fits[i].second));
+      for (std::size_t i = 0; i < most; ++i) {
+        const LeafIndex chosen = std::get<2>(fits[i]);
+        add_places(chosen, start.tree->free_mask(chosen));
+      }
       leaves += most;
     }
   }
@@ -319,7 +326,8 @@ bool Refinement::change_rails(Scorer& scorer) {
     const auto [begin, end] = places_near(rank);
     for (std::uint32_t place = begin; place < end; ++place) {
       if (scores_left_ == 0) return any;
-      if (places_[place].rail == places_[at_[rank]].rail) continue;
+      const Place &own = places_[at_[rank]], &other = places_[place];
+      if (own.rail == other.rail && (own.leaf == other.leaf || !prefers_nodes_)) continue;
       move_rank(rank, place);
       any = better(scorer) || any;
     }
@@ -364,6 +372,7 @@ void Refinement::descend(const Start& start, Scorer& scorer) {
 bool Refinement::improve(const Start& start, Scorer& scorer, double margin, std::vector<fabric::GpuId>& gpu_of_rank,
                          PlacementCost& cost) {
   size_ = start.block;
+  prefers_nodes_ = start.preferences != nullptr;
   blocks_ = gpu_of_rank.size() / size_;
   const Parallelism& p = start.spec->parallelism;
   // Several kinds of rings pull apart, as do several domains of a host.

@@ -23,10 +23,11 @@ class Refinement {
   struct Start {
     const JobSpec* spec;
     const PlacementTree* tree;
-    const LeafFilter* filter;  // null: everywhere
-    unsigned level;            // of the group that everything must stay in
-    LeafIndex inside;          // any leaf of it
-    std::uint32_t block;       // consecutive ranks that share a domain
+    const LeafFilter* filter;                      // null: everywhere
+    unsigned level;                                // of the group that everything must stay in
+    LeafIndex inside;                              // any leaf of it
+    std::uint32_t block;                           // consecutive ranks that share a domain
+    const NodePreferences* preferences = nullptr;  // null: there are none
   };
   // It is small, and requests nothing that exchanges could break.
   [[nodiscard]] static bool applies(const JobSpec& spec, std::uint32_t block,
@@ -75,7 +76,8 @@ class Refinement {
 
   const PlacementFabric* fabric_;
   bool domains_span_leaves_ = false;
-  std::uint32_t size_ = 1;  // of a block
+  bool prefers_nodes_ = false;  // the job
+  std::uint32_t size_ = 1;      // of a block
   std::size_t blocks_ = 0;
   std::vector<Place> places_;                                           // in order of domains
   std::vector<std::uint32_t> domains_;                                  // of places_, each once

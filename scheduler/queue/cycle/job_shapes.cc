@@ -42,7 +42,7 @@ bool same_shape(const JobSpec& a, const JobSpec& b) {
 }
 
 bool same_use(const JobSpec& a, const JobSpec& b) {
-  return same_shape(a, b) && a.model == b.model && a.traffic == b.traffic;
+  return same_shape(a, b) && a.model == b.model && a.traffic == b.traffic && a.prefer_nodes == b.prefer_nodes;
 }
 
 bool JobShapes::Equal::operator()(const JobSpec* a, const JobSpec* b) const { return same_shape(*a, *b); }

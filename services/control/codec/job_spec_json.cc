@@ -225,6 +225,26 @@ void read_cpu_roles(ObjectReader& reader, JobSpec& spec) {
   }
 }
 
+void read_preferences(ObjectReader& reader, JobSpec& spec) {
+  const Json* list = reader.take("preferNodes");
+  if (list == nullptr || list->is_null()) return;
+  if (!list->is_array() || list->size() > JobSpec::kMaxPreferences) {
+    return reader.set_error(
+        "preferNodes",
+        fmt::format("a list of at most {} {{nodes, nodeSelector, weight, avoid}} is wanted", JobSpec::kMaxPreferences));
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("preferNodes"), i));
+    scheduler::NodePreference preference;
+    fields.read("nodes", preference.nodes, 100'000);
+    fields.read("nodeSelector", preference.node_selector, 64);
+    fields.read("weight", preference.weight);
+    fields.read("avoid", preference.avoid);
+    if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+    spec.prefer_nodes.push_back(std::move(preference));
+  }
+}
+
 void read_peers(ObjectReader& reader, JobSpec& spec) {
   const Json* list = reader.take("peers");
   if (list == nullptr || list->is_null()) return;
@@ -334,6 +354,14 @@ void read_gpus(ObjectReader& reader, JobSpec& spec) {
   spec.parallelism.data = static_cast<std::uint32_t>(*gpus);
 }
 
+Out preference_json(const scheduler::NodePreference& preference) {
+  Out value{{"weight", preference.weight}};
+  if (!preference.nodes.empty()) value["nodes"] = preference.nodes;
+  if (!preference.node_selector.empty()) value["nodeSelector"] = preference.node_selector;
+  if (preference.avoid) value["avoid"] = true;
+  return value;
+}
+
 }  // namespace
 
 Out to_json(const Parallelism& parallelism) {
@@ -372,6 +400,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("nodes", spec.only_nodes, 100'000);
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
+  read_preferences(reader, spec);
   reader.read("mixedGpus", spec.mixed_gpus);
   read_duration(reader, "expectedDuration", spec.expected_duration_s);
   read_duration(reader, "minRuntime", spec.min_runtime_s);
@@ -426,6 +455,7 @@ Out to_json(const JobSpec& spec) {
   if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;
   if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
+  for (const auto& preference : spec.prefer_nodes) value["preferNodes"].push_back(preference_json(preference));
   if (spec.mixed_gpus) value["mixedGpus"] = true;
   if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
   if (spec.min_runtime_s) value["minRuntime"] = duration_text(*spec.min_runtime_s);

@@ -80,7 +80,8 @@ std::expected<AdmittedPlacement, Rejection> Starter::as_planned() {
   placed.guarantee = std::move(granted->guarantee);
   placed.reservation = std::move(granted->reservation);
   placed.warnings = std::move(granted->warnings);
-  placed.result.warnings = placed.warnings;
+  placed.result.warnings = placer.warnings_of(job_->spec, placement);
+  placed.result.warnings.insert(placed.result.warnings.end(), placed.warnings.begin(), placed.warnings.end());
   return placed;
 }
 
@@ -117,7 +118,9 @@ StartResult Starter::beside_queue() {
     }
     start.placed.result.placement = std::move(verdict.placement);
     seat_cpu_roles(state, job_->spec, start.placed.result.placement);
-    start.placed.result.warnings = start.placed.warnings;
+    auto& warnings = start.placed.result.warnings;
+    warnings = in_.placers.at(state).warnings_of(job_->spec, start.placed.result.placement);
+    warnings.insert(warnings.end(), start.placed.warnings.begin(), start.placed.warnings.end());
     return start;
   }
   const auto& why = verdict.reason;

@@ -32,7 +32,13 @@ type answered struct {
 	err error
 }
 
-func (s *submission) names() int { return len(s.body.Nodes) + len(s.body.ExcludeNodes) }
+func (s *submission) names() int {
+	names := len(s.body.Nodes) + len(s.body.ExcludeNodes)
+	for i := range s.body.PreferNodes {
+		names += len(s.body.PreferNodes[i].Nodes)
+	}
+	return names
+}
 
 // Submit is safe to repeat with its key.
 func (c *Client) Submit(ctx context.Context, key string, body *JobRequest) (*Job, error) {

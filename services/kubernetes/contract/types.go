@@ -62,22 +62,30 @@ type AdoptedPlace struct {
 	Ranks []RankPlace `json:"ranks"`
 }
 
+// NodePreference is nodes that a job would rather have, or rather avoid.
+type NodePreference struct {
+	Nodes  []string `json:"nodes,omitempty"`
+	Weight int      `json:"weight"`
+	Avoid  bool     `json:"avoid,omitempty"`
+}
+
 // JobRequest is the body of POST /v1/jobs and of POST /v1/placements/query.
 type JobRequest struct {
-	Name             string        `json:"name,omitempty"`
-	Tenant           string        `json:"tenant,omitempty"`
-	Priority         string        `json:"priority,omitempty"`
-	Parallelism      *Parallelism  `json:"parallelism,omitempty"`
-	GpusPerNode      int           `json:"gpusPerNode,omitempty"`
-	Bandwidth        *Bandwidth    `json:"bandwidth,omitempty"`
-	Topology         *Topology     `json:"topology,omitempty"`
-	Nodes            []string      `json:"nodes,omitempty"`
-	ExcludeNodes     []string      `json:"excludeNodes,omitempty"`
-	ExpectedDuration string        `json:"expectedDuration,omitempty"`
-	External         *External     `json:"external,omitempty"`
-	Launcher         *Launcher     `json:"launcher,omitempty"`
-	Adopt            *AdoptedPlace `json:"adopt,omitempty"`
-	Queue            bool          `json:"queue,omitempty"`
+	Name             string           `json:"name,omitempty"`
+	Tenant           string           `json:"tenant,omitempty"`
+	Priority         string           `json:"priority,omitempty"`
+	Parallelism      *Parallelism     `json:"parallelism,omitempty"`
+	GpusPerNode      int              `json:"gpusPerNode,omitempty"`
+	Bandwidth        *Bandwidth       `json:"bandwidth,omitempty"`
+	Topology         *Topology        `json:"topology,omitempty"`
+	Nodes            []string         `json:"nodes,omitempty"`
+	ExcludeNodes     []string         `json:"excludeNodes,omitempty"`
+	PreferNodes      []NodePreference `json:"preferNodes,omitempty"`
+	ExpectedDuration string           `json:"expectedDuration,omitempty"`
+	External         *External        `json:"external,omitempty"`
+	Launcher         *Launcher        `json:"launcher,omitempty"`
+	Adopt            *AdoptedPlace    `json:"adopt,omitempty"`
+	Queue            bool             `json:"queue,omitempty"`
 }
 
 // AdviceRequest is the body of POST /v1/placements/advice.

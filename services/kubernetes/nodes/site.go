@@ -62,6 +62,7 @@ func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, demand *group.Demand, 
 	if len(site.Usable) > 0 {
 		site.GpusPerNode = count * demand.Gpus
 	}
+	site.Preferences = Preferences(pod, matching)
 	sort.Strings(site.Usable)
 	sort.Strings(site.Unusable)
 	return site, nil
@@ -75,11 +76,7 @@ func Untolerated(pod *corev1.Pod, node *corev1.Node) string {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule || passing[taint.Key] {
 			continue
 		}
-		held := false
-		for j := range pod.Spec.Tolerations {
-			held = held || tolerates(&pod.Spec.Tolerations[j], taint)
-		}
-		if !held {
+		if !tolerated(pod, taint) {
 			return taint.ToString()
 		}
 	}

@@ -23,6 +23,7 @@ type Site struct {
 	GpusPerNode int      // of a node that the job may have; each usable one has the room
 	Uneven      bool     // all pods fit now, only some nodes with more of them than others
 	InUse       bool     // a node is unusable only as long as other pods use its GPUs
+	Preferences []contract.NodePreference
 }
 
 // Request is the job that is asked for a group with this number of pods.
@@ -55,6 +56,7 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 	case len(site.Usable) <= MaxNodes:
 		body.Nodes = site.Usable
 	}
+	body.PreferNodes = site.Preferences
 	return body, nil
 }
 

@@ -83,6 +83,9 @@ TEST(JobRequest, MaySpanSites) {
 }
 
 TEST(JobRequest, CountsExpertsOverDataAndMixesGpusWhereAsked) {
+  EXPECT_EQ(request({"--gpus", "8", "--prefer-nodes", "tier=gold:20", "--avoid-nodes", "at=a:b:5"}),
+            Json::parse(R"({"gpus": 8, "preferNodes": [{"nodeSelector": {"tier": "gold"}, "weight": 20},
+                                                       {"nodeSelector": {"at": "a:b"}, "weight": 5, "avoid": true}]})"));
   EXPECT_EQ(request({"--dp", "16", "--ep", "4", "--experts-over-data", "--mixed-gpus"}),
             Json::parse(R"({"parallelism": {"data": 16, "expert": 4, "expertsOver": "data"}, "mixedGpus": true})"));
   EXPECT_EQ(refusal({"--dp", "16", "--experts-over-data"}), ExitCode::usage);

@@ -121,6 +121,19 @@ void put_model_and_traffic(Json& body, const JobOptions& options) {
   body["traffic"] = std::move(traffic);
 }
 
+// "tier=gold:20", whose value may have a colon in it.
+void put_preferences(Json& body, const std::vector<std::string>& texts, const char* option, bool avoid) {
+  for (const auto& text : texts) {
+    constexpr const char* kForm = "KEY=VALUE:WEIGHT";
+    const auto [key, rest] = split(text, option, kForm);
+    const auto colon = rest.rfind(':');
+    if (colon == std::string::npos) fail_usage(fmt::format("{} takes {}, not '{}'", option, kForm, text));
+    Json preference{{"nodeSelector", {{key, rest.substr(0, colon)}}}, {"weight", value_named(rest.substr(colon + 1))}};
+    if (avoid) preference["avoid"] = true;
+    body["preferNodes"].push_back(std::move(preference));
+  }
+}
+
 void put_placement(Json& body, const PlacementOptions& options) {
   put_levels(body, options.require, "--require", "required");
   put_levels(body, options.prefer, "--prefer", "preferred");
@@ -144,6 +157,9 @@ void put_placement(Json& body, const PlacementOptions& options) {
     const auto [key, value] = split(selection, "--select", "KEY=VALUE");
     body["nodeSelector"][key] = value;
   }
+  if (!options.prefer_nodes.empty() || !options.avoid_nodes.empty()) body["preferNodes"] = Json::array();
+  put_preferences(body, options.prefer_nodes, "--prefer-nodes", false);
+  put_preferences(body, options.avoid_nodes, "--avoid-nodes", true);
 }
 
 // Options set members of these fields, which must therefore be objects or absent.
@@ -218,6 +234,10 @@ void add_placement_options(CLI::App& command, PlacementOptions& options) {
   repeated("--only", options.only, "NODE", "Only on this node; repeatable");
   repeated("--exclude", options.exclude, "NODE", "Not on this node; repeatable");
   repeated("--select", options.select, "KEY=VALUE", "Only on nodes with this label; repeatable");
+  repeated("--prefer-nodes", options.prefer_nodes, "KEY=VALUE:WEIGHT",
+           "Rather on nodes with this label: being there is worth communication that takes WEIGHT percent (1 to 100) "
+           "longer; repeatable");
+  repeated("--avoid-nodes", options.avoid_nodes, "KEY=VALUE:WEIGHT", "Rather not on them, in the same way; repeatable");
 }
 
 }  // namespace
@@ -300,7 +320,8 @@ bool names_job(const JobOptions& options) {
                        options.gpus || options.gpus_per_node || options.experts_over_data || options.data_at_least ||
                        p.spares_per_domain;
   const bool lists = !options.shapes.empty() || !options.cpu_roles.empty() || !p.require.empty() || !p.prefer.empty() ||
-                     !p.only.empty() || !p.exclude.empty() || !p.select.empty() || !p.slices.empty();
+                     !p.only.empty() || !p.exclude.empty() || !p.select.empty() || !p.slices.empty() ||
+                     !p.prefer_nodes.empty() || !p.avoid_nodes.empty();
   const bool texts = !options.file.empty() || !options.tenant.empty() || !options.name.empty() ||
                      !options.priority.empty() || !options.duration.empty() || !options.min_runtime.empty() ||
                      !options.model.empty() || !options.traffic.empty() || !options.bandwidth.empty() ||

@@ -15,11 +15,12 @@ namespace railweave::cli {
 
 // Where the job may be placed.
 struct PlacementOptions {
-  std::vector<std::string> require, prefer;  // "tensor=nvlinkDomain"
-  std::vector<std::string> only, exclude;    // nodes
-  std::vector<std::string> select, slices;   // "key=value", "rack=16"
-  std::string spread, spread_job;            // a level, "rack=64"
-  std::string exclusive;                     // a level
+  std::vector<std::string> require, prefer;            // "tensor=nvlinkDomain"
+  std::vector<std::string> only, exclude;              // nodes
+  std::vector<std::string> select, slices;             // "key=value", "rack=16"
+  std::vector<std::string> prefer_nodes, avoid_nodes;  // "key=value:20"
+  std::string spread, spread_job;                      // a level, "rack=64"
+  std::string exclusive;                               // a level
   std::optional<std::uint64_t> spares_per_domain;
   bool across_sites = false;
   bool mixed_gpus = false;

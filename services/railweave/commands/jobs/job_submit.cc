@@ -70,7 +70,6 @@ void submit(Session& session, const SubmitOptions& options) {
   }
   const Json& job = answer.body;
   if (output.is_document()) return output.document(job);
-  note_warnings(output, job);
   print_job(output, job);
   const std::string id = text_of(job, "id");
   if (!options.ranks || text_of(job, "state") != "placed") return;

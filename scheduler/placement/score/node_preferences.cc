@@ -1,0 +1,99 @@
+#include "scheduler/placement/score/node_preferences.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include <fmt/core.h>
+
+namespace railweave::scheduler {
+namespace {
+
+// "tier=gold, zone=a" or "of 3 named".
+std::string text_of(const NodePreference& preference) {
+  std::string text;
+  for (const auto& [key, value] : preference.node_selector) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  if (preference.nodes.empty()) return text;
+  return fmt::format("{}{} named", text.empty() ? "of " : text + " of ", preference.nodes.size());
+}
+
+}  // namespace
+
+LeafFilter carries_labels(const PlacementFabric& fabric, const std::map<std::string, std::string>& selector) {
+  const auto& topology = fabric.topology();
+  const Hierarchy& hierarchy = fabric.hierarchy();
+  LeafFilter filter(hierarchy.leaf_count(), std::uint8_t{1});
+  if (selector.empty()) return filter;
+  for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
+    const auto labels = topology.labels(hierarchy.host(leaf));
+    filter[leaf] = std::ranges::all_of(selector, [&](const auto& wanted) {
+      return std::ranges::any_of(labels, [&](const auto& label) {
+        return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
+      });
+    });
+  }
+  return filter;
+}
+
+NodePreferences::NodePreferences(const PlacementFabric& fabric, const JobSpec& spec) : fabric_(&fabric) {
+  if (spec.prefer_nodes.empty()) return;
+  const auto& topology = fabric.topology();
+  const Hierarchy& hierarchy = fabric.hierarchy();
+  unmet_.assign(hierarchy.leaf_count(), 0);
+  for (const NodePreference& preference : spec.prefer_nodes) {
+    LeafFilter met = carries_labels(fabric, preference.node_selector);
+    if (!preference.nodes.empty()) {
+      std::vector<std::uint8_t> named(topology.hosts().size(), 0);
+      for (const auto& name : preference.nodes) {
+        if (const fabric::HostId host = topology.find_host(name)) named[host.index()] = 1;
+      }
+      for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) met[leaf] &= named[hierarchy.host(leaf).index()];
+    }
+    for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
+      if (preference.avoid) met[leaf] ^= 1U;
+      if (met[leaf] == 0) unmet_[leaf] += preference.weight / 100.0;
+    }
+    met_.push_back(std::move(met));
+  }
+}
+
+double NodePreferences::unmet(std::span<const fabric::GpuId> gpu_of_rank) const {
+  if (!any() || gpu_of_rank.empty()) return 0;
+  double sum = 0;
+  for (const auto gpu : gpu_of_rank) sum += unmet_[fabric_->leaf(gpu)];
+  return sum / static_cast<double>(gpu_of_rank.size());
+}
+
+std::vector<std::shared_ptr<const LeafFilter>> NodePreferences::tiers() const {
+  const std::set<double> steps(unmet_.begin(), unmet_.end());
+  std::vector<std::shared_ptr<const LeafFilter>> tiers;
+  if (steps.empty()) return tiers;
+  for (const double most : steps) {
+    if (most == *steps.rbegin() || tiers.size() == kMaxTiers) break;
+    auto tier = std::make_shared<LeafFilter>(unmet_.size(), std::uint8_t{0});
+    for (std::size_t leaf = 0; leaf < unmet_.size(); ++leaf) (*tier)[leaf] = unmet_[leaf] <= most ? 1 : 0;
+    tiers.push_back(std::move(tier));
+  }
+  return tiers;
+}
+
+std::vector<std::string> NodePreferences::shortfalls(const JobSpec& spec,
+                                                     std::span<const fabric::GpuId> gpu_of_rank) const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < met_.size(); ++i) {
+    const NodePreference& preference = spec.prefer_nodes[i];
+    const auto outside =
+        std::ranges::count_if(gpu_of_rank, [&](fabric::GpuId gpu) { return met_[i][fabric_->leaf(gpu)] == 0; });
+    if (outside == 0) continue;
+    const bool by_name = preference.node_selector.empty();
+    const char* how = preference.avoid ? (by_name ? "to be avoided, " : "to be avoided, with ")
+                                       : (by_name ? "that are not " : "without ");
+    texts.push_back(fmt::format("{} of {} ranks are on nodes {}{} (weight {})", outside, gpu_of_rank.size(), how,
+                                text_of(preference), preference.weight));
+  }
+  return texts;
+}
+
+}  // namespace railweave::scheduler
