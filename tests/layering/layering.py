@@ -68,7 +68,7 @@ MAY_INCLUDE = {
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband",
                                   "fabric/routing/plane", "fabric/qos", "fabric/drivers", "fabric/drivers/infiniband/mad",
                                   "fabric/drivers/infiniband/administration", "fabric/base/worker"],
-    "fabric/drivers/opensm/local": ["fabric/base"],
+    "fabric/drivers/opensm/local": ["fabric/base", "fabric/base/worker"],
     "fabric/drivers/opensm/protocol": ["fabric/base", "fabric/base/text", "fabric/formats/text", "fabric/qos", "fabric/drivers/opensm/local"],
     "fabric/drivers/opensm/files": ["fabric/base", "fabric/qos"],
     # OpenSM's view of the subnet is raw attributes and becomes a Topology as dumps do.
