@@ -95,6 +95,8 @@ def leader_of(replicas, seconds=30):
     """The one that leads, once one does and every other one follows it."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
+        for service in replicas:
+            service.supervise()
         views = [(service, own_view(service)) for service in replicas if service.process is not None]
         leaders = [service for service, view in views if view and view["replica"]["leads"]]
         assert len(leaders) <= 1, "two lead"

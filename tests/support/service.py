@@ -24,6 +24,7 @@ class Service:
 
     def start(self, *arguments, port=None):
         """port: by default a free one, the same at each start."""
+        self.arguments = arguments
         port = port or self.chosen
         if port is None:
             port = self.chosen = free_ports(1)[0]
@@ -61,6 +62,12 @@ class Service:
         self.log.close()
         self.process = None
         return code
+
+    def supervise(self):
+        """Starts it again where it has ended to be started again, as systemd does."""
+        if self.process is not None and self.process.poll() == 75:
+            self._end(signal.SIGTERM)
+            self.start(*self.arguments)
 
     def __enter__(self):
         return self

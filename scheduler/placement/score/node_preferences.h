@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scheduler/job/job_spec.h"
+#include "scheduler/placement/fit/fit_index.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 
 namespace railweave::scheduler {
