@@ -171,6 +171,9 @@ inline FatTreeShape tree_of_648() {  // 3 tiers
 inline FatTreeShape tree_of_1728() {
   return {.hosts_per_leaf = 12, .leaves_per_pod = 12, .spines_per_pod = 12, .pods = 12, .cores_per_spine = 12};
 }
+inline FatTreeShape tree_of_3456() {
+  return {.hosts_per_leaf = 12, .leaves_per_pod = 12, .spines_per_pod = 12, .pods = 24, .cores_per_spine = 12};
+}
 inline FatTreeShape tree_of_11664() {  // 1,620 switches of 36 ports, 23,328 links
   return {.hosts_per_leaf = 18, .leaves_per_pod = 18, .spines_per_pod = 18, .pods = 36, .cores_per_spine = 18};
 }

@@ -88,4 +88,9 @@ void count_next(std::uint8_t* __restrict count, std::uint8_t* __restrict last, s
   });
 }
 
+void flag_next(std::uint8_t* __restrict to, const std::uint8_t* __restrict below, const std::uint8_t* __restrict here,
+               const std::uint8_t* __restrict barred, std::size_t n) {
+  for_each_byte(n, [=](std::size_t i) { to[i] = static_cast<std::uint8_t>(is_next(below[i], here[i]) & ~barred[i]); });
+}
+
 }  // namespace railweave::fabric

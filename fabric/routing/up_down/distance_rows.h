@@ -40,4 +40,8 @@ void choose_directions(const SwitchRows& rows, std::size_t n);
 void count_next(std::uint8_t* count, std::uint8_t* last, std::uint8_t number, const std::uint8_t* below,
                 const std::uint8_t* here, const std::uint8_t* barred, std::size_t n);
 
+// flag = below + 1 == here and not barred
+void flag_next(std::uint8_t* flag, const std::uint8_t* below, const std::uint8_t* here, const std::uint8_t* barred,
+               std::size_t n);
+
 }  // namespace railweave::fabric

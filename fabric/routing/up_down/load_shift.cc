@@ -1,43 +1,75 @@
 #include "fabric/routing/up_down/load_shift.h"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
+#include "fabric/base/check.h"
 #include "fabric/base/mix.h"
 #include "fabric/routing/up_down/host_load.h"
 
 namespace railweave::fabric {
 namespace {
 
-constexpr std::uint16_t kNoHop = UINT16_MAX;
 constexpr std::uint64_t kRaiseShift = 5;  // a ceiling that cannot be held is raised by 1/32
 constexpr unsigned kMaxPasses = 64;       // over all links above the ceiling
 
+constexpr std::size_t kEntryValues = std::size_t{UINT16_MAX} + 1;  // of tables
+
+bool are_zero(const std::uint16_t* four) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, four, sizeof bits);
+  return bits == 0;
+}
+
+// Hop: an arc, counted from the first of its switch.
+template <class Hop>
 class Shift {
  public:
-  Shift(const Plane& plane, const NextHops& hops, std::span<const std::uint32_t> pair_weight,
+  static constexpr Hop kNoHop = std::numeric_limits<Hop>::max();
+
+  Shift(const Plane& plane, const DirectedReach& on, std::span<const std::uint32_t> pair_weight,
         std::vector<std::uint64_t> weight, std::uint64_t steps)
       : plane_(plane),
-        hops_(hops),
+        on_(on),
         pair_weight_(pair_weight),
         weight_(std::move(weight)),
         steps_(steps),
         destinations_(plane.destination_count()),
         load_(plane.arcs.size(), 0),
-        hop_(plane.switch_count() * destinations_, kNoHop),
-        flow_(plane.switch_count() * destinations_, 0) {
+        hop_(std::make_unique_for_overwrite<Hop[]>(plane.switch_count() * destinations_)),
+        row_of_(plane.switch_count(), kNoRow),
+        own_flow_(plane.switch_count(), 0),
+        ports_(destinations_),
+        own_row_(destinations_),
+        unused_(destinations_) {
     for (const Segment& segment : plane.segments) {
       if (segment.kind != DestinationKind::host) continue;
       for (std::uint32_t i = 0; i < segment.count; ++i) hosts_.push_back(segment.first + i);
     }
     std::ranges::sort(hosts_);
+    std::uint64_t all_ports = 0;
+    for (const Home& home : plane.homes) {
+      own_flow_[home.sw] = static_cast<std::uint16_t>(home.host_ports);
+      all_ports += home.host_ports;
+    }
+    lay_out_flows();
+    RAILWEAVE_CHECK(all_ports <= kMaxShiftedPorts, "flows of a plane are counted in 16 bits");
   }
 
-  // False: packets of a pair are dropped.
+  // False: packets of a pair are dropped. Flows go up first and then down, so that two passes over the rows of all switches are
+  // enough: no switch sends up what came down to it.
   bool start_from(const PlaneTables& tables) {
-    read_hops(tables);
-    return std::ranges::all_of(hosts_, [&](std::uint32_t d) { return add_flows(d); });
+    for (const std::uint32_t s : on_.order.ascending) {
+      if (!read_hops(s, tables)) return false;
+      pass_flows(s, ArcDirection::up);
+    }
+    for (auto s = on_.order.ascending.rbegin(); s != on_.order.ascending.rend(); ++s)
+      pass_flows(*s, ArcDirection::down);
+    return true;
   }
 
   // Until no arc carries more than a ceiling, which begins just above the bound.
@@ -70,49 +102,110 @@ class Shift {
   }
 
  private:
-  bool add_flows(std::size_t d) {
-    const std::size_t home = plane_.destination_home[d];
-    const auto order = hops_.nearest_first(home);
-    sending_.assign(plane_.switch_count(), 0);
-    for (const Home& from : plane_.homes) sending_[from.sw] = from.host_ports;
-    for (std::size_t i = order.size(); i-- > 1;) {
-      const std::uint32_t s = order[i];
-      if (hop_at(s, d) == kNoHop) return false;
-      const std::uint32_t a = arc_at(s, d), flow = sending_[s];
-      flow_[s * destinations_ + d] = flow;
-      load_[a] += std::uint64_t{flow} * weight_[d] * pair_weight_[a];
-      sending_[plane_.arcs[a].to] += flow;
-    }
-    return true;
-  }
+  static constexpr std::uint32_t kNoRow = UINT32_MAX;
 
-  void read_hops(const PlaneTables& tables) {
-    std::vector<std::uint16_t> ports(destinations_), hop_of(std::size_t{plane_.max_ports} + 1);
-    for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
-      std::ranges::fill(hop_of, kNoHop);
-      for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
-        hop_of[plane_.arcs[a].port] = static_cast<std::uint16_t>(a - plane_.first_arc[s]);
-      }
-      tables.read(s, 0, destinations_, ports.data());
-      for (std::size_t d = 0; d < destinations_; ++d) {
-        if (ports[d] < hop_of.size()) hop_at(s, d) = hop_of[ports[d]];
-      }
+  // Rows for switches that others send through, which are those with an arc down: most of a tree's are leaves.
+  void lay_out_flows() {
+    std::uint32_t rows = 0;
+    for (std::size_t s = 0; s < plane_.switch_count(); ++s) {
+      const auto of_switch = std::span(on_.directions).subspan(plane_.first_arc[s], plane_.arcs_of(s).size());
+      if (std::ranges::find(of_switch, ArcDirection::down) != of_switch.end()) row_of_[s] = rows++;
+    }
+    flow_ = std::make_unique_for_overwrite<std::uint16_t[]>(rows * destinations_);
+    for (std::size_t s = 0; s < plane_.switch_count(); ++s) {
+      if (row_of_[s] != kNoRow) std::fill_n(flow_row(s), destinations_, own_flow_[s]);
     }
   }
+  std::uint16_t* flow_row(std::size_t s) { return &flow_[row_of_[s] * destinations_]; }
+  [[nodiscard]] std::uint32_t flow(std::size_t s, std::size_t d) const {
+    return row_of_[s] == kNoRow ? own_flow_[s] : flow_[row_of_[s] * destinations_ + d];
+  }
 
-  std::uint16_t& hop_at(std::size_t s, std::size_t d) { return hop_[s * destinations_ + d]; }
+  // The destinations of hosts, as ranges.
+  template <class Visit>
+  void for_each_range(Visit visit) const {
+    for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
+      for (const Segment& segment : plane_.segments_of(plane_.homes[h])) {
+        if (segment.kind == DestinationKind::host) visit(h, segment.first, segment.first + segment.count);
+      }
+    }
+  }
+
+  // False: packets are dropped that could reach a home.
+  bool read_hops(std::uint32_t s, const PlaneTables& tables) {
+    hop_of_.resize(kEntryValues, kNoHop);
+    std::fill_n(hop_of_.begin(), std::size_t{plane_.max_ports} + 1, kNoHop);
+    for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
+      if (on_.directions[a] == ArcDirection::none) continue;
+      hop_of_[plane_.arcs[a].port] = static_cast<Hop>(a - plane_.first_arc[s]);
+    }
+    Hop* hops = &hop_[s * destinations_];
+    tables.read(s, 0, destinations_, ports_.data());
+    for (std::size_t d = 0; d < destinations_; ++d) hops[d] = hop_of_[ports_[d]];
+    const std::uint8_t* total = on_.reach.total(s);
+    unsigned missing = 0;
+    for_each_range([&](std::uint32_t home, std::uint32_t first, std::uint32_t end) {
+      if (plane_.homes[home].sw == s || total[home] == kUnreachable) return;
+      for (std::uint32_t d = first; d < end; ++d) missing |= hops[d] == kNoHop ? 1U : 0U;
+    });
+    return missing == 0;
+  }
+
+  // Adds what the switch sends in the direction to the loads of its arcs, and to the flows of the switches behind them.
+  void pass_flows(std::uint32_t s, ArcDirection direction) {
+    const std::uint32_t first_arc = plane_.first_arc[s], arcs = plane_.first_arc[s + 1] - first_arc;
+    next_flows_.assign(arcs, nullptr);
+    bool any = false;
+    for (std::uint32_t i = 0; i < arcs; ++i) {
+      if (on_.directions[first_arc + i] != direction) continue;
+      const std::uint32_t to = plane_.arcs[first_arc + i].to;
+      next_flows_[i] = row_of_[to] == kNoRow ? unused_.data() : flow_row(to);
+      any = true;
+    }
+    if (!any) return;
+    sent_.assign(arcs, 0);
+    const Hop* hops = &hop_[s * destinations_];
+    if (row_of_[s] == kNoRow) std::ranges::fill(own_row_, own_flow_[s]);
+    const std::uint16_t* flows = row_of_[s] == kNoRow ? own_row_.data() : flow_row(s);
+    for_each_range([&](std::uint32_t, std::uint32_t first, std::uint32_t end) {
+      for (std::uint32_t d = first; d < end; ++d) {
+        if (d + 4 <= end && are_zero(flows + d)) {  // most are, but in leaves
+          d += 3;
+          continue;
+        }
+        if (flows[d] == 0 || hops[d] == kNoHop || next_flows_[hops[d]] == nullptr) continue;
+        std::uint16_t& next = next_flows_[hops[d]][d];
+        next = static_cast<std::uint16_t>(next + flows[d]);
+        sent_[hops[d]] += flows[d] * weight_[d];
+      }
+    });
+    for (std::uint32_t i = 0; i < arcs; ++i) load_[first_arc + i] += sent_[i] * pair_weight_[first_arc + i];
+  }
+
+  // The next hops of a switch to a home, kept for the next question, which is often about the same ones.
+  std::span<const std::uint32_t> next_hops(std::uint32_t s, std::uint32_t home) {
+    if (std::pair(s, home) == hops_of_) return hops_;
+    hops_of_ = {s, home};
+    hops_.clear();
+    for (std::uint32_t a = plane_.first_arc[s]; a < plane_.first_arc[s + 1]; ++a) {
+      if (on_.reach.leads(plane_, on_.directions, s, a, home)) hops_.push_back(a);
+    }
+    return hops_;
+  }
+
+  Hop& hop_at(std::size_t s, std::size_t d) { return hop_[s * destinations_ + d]; }
   std::uint32_t arc_at(std::size_t s, std::size_t d) { return plane_.first_arc[s] + hop_at(s, d); }
 
   // Moves what passes the arc until it carries no more than the ceiling. False: nothing was moved.
   bool relieve(std::uint32_t arc, std::uint64_t ceiling) {
     const std::uint32_t s = plane_.arcs[plane_.arcs[arc].reverse].to;
-    const auto hop = static_cast<std::uint16_t>(arc - plane_.first_arc[s]);
+    const auto hop = static_cast<Hop>(arc - plane_.first_arc[s]);
     // Not always the same destinations first.
     const std::size_t first = mix(arc, load_[arc]) % std::max<std::size_t>(1, hosts_.size());
     bool moved = false;
     for (std::size_t i = 0; i < hosts_.size() && load_[arc] > ceiling && steps_ > 0; ++i) {
       const std::size_t d = hosts_[first + i < hosts_.size() ? first + i : first + i - hosts_.size()];
-      if (hop_at(s, d) != hop || flow_[s * destinations_ + d] == 0) continue;
+      if (hop_at(s, d) != hop || flow(s, d) == 0) continue;
       moved = relieve_of(s, d, arc, ceiling) || moved;
     }
     return moved;
@@ -132,7 +225,7 @@ class Shift {
       for (std::uint32_t out = plane_.first_arc[u]; out < plane_.first_arc[u + 1]; ++out) {
         const std::uint32_t neighbour = plane_.arcs[out].to, in = plane_.arcs[out].reverse;
         spend(1);
-        if (flow_[neighbour * destinations_ + d] > 0 && hop_at(neighbour, d) != kNoHop && arc_at(neighbour, d) == in) {
+        if (flow(neighbour, d) > 0 && hop_at(neighbour, d) != kNoHop && arc_at(neighbour, d) == in) {
           before_.push_back(neighbour);
         }
       }
@@ -164,10 +257,10 @@ class Shift {
 
   // Gives the switch the next hop whose way is the least full, if none of its arcs is above the ceiling then.
   bool move(std::uint32_t s, std::size_t d, std::uint64_t ceiling) {
-    const auto arcs = hops_.arcs(plane_.destination_home[d], s);
+    const auto arcs = next_hops(s, plane_.destination_home[d]);
     if (arcs.size() < 2) return false;
-    const std::uint32_t flow = flow_[s * destinations_ + d], old = arc_at(s, d);
-    const std::uint64_t amount = flow * weight_[d];
+    const std::uint32_t sent = flow(s, d), old = arc_at(s, d);
+    const std::uint64_t amount = sent * weight_[d];
     add_way(s, d, amount, false);
     std::uint32_t best = old;
     std::uint64_t least = ceiling + 1;
@@ -181,19 +274,19 @@ class Shift {
       if (most < least) std::tie(least, best) = std::pair(most, a);
     }
     if (best != old) {
-      add_flow(plane_.arcs[old].to, d, flow, false);
-      hop_at(s, d) = static_cast<std::uint16_t>(best - plane_.first_arc[s]);
-      add_flow(plane_.arcs[best].to, d, flow, true);
+      add_flow(plane_.arcs[old].to, d, sent, false);
+      hop_at(s, d) = static_cast<Hop>(best - plane_.first_arc[s]);
+      add_flow(plane_.arcs[best].to, d, sent, true);
       changed_.emplace_back(s, static_cast<std::uint32_t>(d));
     }
     add_way(s, d, amount, true);
     return best != old;
   }
 
-  void add_flow(std::uint32_t from, std::size_t d, std::uint32_t flow, bool plus) {
+  void add_flow(std::uint32_t from, std::size_t d, std::uint32_t more, bool plus) {
     for (std::uint32_t s = from; s != home_of(d); s = plane_.arcs[arc_at(s, d)].to) {
-      std::uint32_t& passes = flow_[s * destinations_ + d];
-      passes = plus ? passes + flow : passes - flow;
+      std::uint16_t& passes = flow_row(s)[d];
+      passes = static_cast<std::uint16_t>(plus ? passes + more : passes - more);
     }
   }
 
@@ -201,28 +294,35 @@ class Shift {
   void spend(std::uint64_t steps) { steps_ -= std::min(steps, steps_); }
 
   const Plane& plane_;
-  const NextHops& hops_;
+  DirectedReach on_;
   std::span<const std::uint32_t> pair_weight_;
   std::vector<std::uint64_t> weight_;  // by destination
   std::uint64_t steps_;                // left
   std::size_t destinations_;
-  std::vector<std::uint64_t> load_;   // by arc, in 1/64 pairs
-  std::vector<std::uint16_t> hop_;    // switch x destination -> arc, counted from the switch's first
-  std::vector<std::uint32_t> flow_;   // switch x destination: host ports whose packets pass it
-  std::vector<std::uint32_t> hosts_;  // destinations that are hosts'
-  std::vector<std::uint32_t> sending_, before_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> changed_;  // (switch, destination)
+  std::vector<std::uint64_t> load_;        // by arc, in 1/64 pairs
+  std::unique_ptr<Hop[]> hop_;             // switch x destination
+  std::vector<std::uint32_t> row_of_;      // by switch: of flow_; kNoRow: only its own host ports' packets leave it
+  std::vector<std::uint16_t> own_flow_;    // by switch: its host ports
+  std::unique_ptr<std::uint16_t[]> flow_;  // row x destination: host ports whose packets pass it
+  std::vector<std::uint32_t> hosts_;       // destinations that are hosts'
+  std::vector<std::uint32_t> before_, hops_;
+  std::vector<Hop> hop_of_;  // of one switch: by entry of its table
+  std::vector<std::uint16_t> ports_, own_row_,
+      unused_;                              // rows of one switch: entries, flows; of a home, where nothing is counted
+  std::vector<std::uint16_t*> next_flows_;  // of one switch: by arc, the row of flow_ behind it
+  std::vector<std::uint64_t> sent_;         // of one switch: by arc
+  std::pair<std::uint32_t, std::uint32_t> hops_of_{Plane::kNone, Plane::kNone};  // switch and home
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> changed_;                 // (switch, destination)
 };
 
-}  // namespace
-
-std::optional<LoadShiftResult> shift_loads(const Plane& plane, const NextHops& hops,
-                                           std::span<const std::uint32_t> pair_weight, const PlaneTables& start,
-                                           std::span<const std::uint32_t> weights, std::uint64_t steps) {
+template <class Hop>
+std::optional<LoadShiftResult> shift(const Plane& plane, const DirectedReach& on,
+                                     std::span<const std::uint32_t> pair_weight, const PlaneTables& start,
+                                     std::span<const std::uint32_t> weights, std::uint64_t steps) {
   std::vector<std::uint64_t> weight = scaled_weights(plane, weights);
   LoadShiftResult result;
   result.least_load = least_load(plane, pair_weight, weight);
-  Shift shift(plane, hops, pair_weight, std::move(weight), steps);
+  Shift<Hop> shift(plane, on, pair_weight, std::move(weight), steps);
   if (!shift.start_from(start)) return std::nullopt;
   result.start_load = shift.fullest();
   shift.settle(result.least_load);
@@ -230,6 +330,17 @@ std::optional<LoadShiftResult> shift_loads(const Plane& plane, const NextHops& h
   result.tables = start;
   shift.write_into(result.tables);
   return result;
+}
+
+}  // namespace
+
+std::optional<LoadShiftResult> shift_loads(const Plane& plane, const DirectedReach& on,
+                                           std::span<const std::uint32_t> pair_weight, const PlaneTables& start,
+                                           std::span<const std::uint32_t> weights, std::uint64_t steps) {
+  std::size_t most_arcs = 0;
+  for (std::size_t s = 0; s < plane.switch_count(); ++s) most_arcs = std::max(most_arcs, plane.arcs_of(s).size());
+  return most_arcs < UINT8_MAX ? shift<std::uint8_t>(plane, on, pair_weight, start, weights, steps)
+                               : shift<std::uint16_t>(plane, on, pair_weight, start, weights, steps);
 }
 
 }  // namespace railweave::fabric

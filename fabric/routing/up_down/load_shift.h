@@ -10,9 +10,11 @@
 
 #include "fabric/routing/plane/plane.h"
 #include "fabric/routing/plane/plane_tables.h"
-#include "fabric/routing/up_down/next_hops.h"
+#include "fabric/routing/up_down/reach.h"
 
 namespace railweave::fabric {
+
+inline constexpr std::uint64_t kMaxShiftedPorts = UINT16_MAX;  // host ports of a plane
 
 struct LoadShiftResult {
   PlaneTables tables;
@@ -21,9 +23,9 @@ struct LoadShiftResult {
   std::uint64_t least_load = 0;  // a lower bound: what the links of single switches must carry
 };
 
-// pair_weight: see pair_weights(). weights: by destination, or empty: all alike. Only destinations of hosts are moved. none: the
+// The plane has at most kMaxShiftedPorts host ports. pair_weight: see pair_weights(). weights: by destination, or empty: all alike. Only destinations of hosts are moved. none: the
 // tables drop packets of a pair that has a next hop. Takes O(switches x destinations), and then at most `steps` links looked at.
-std::optional<LoadShiftResult> shift_loads(const Plane& plane, const NextHops& hops,
+std::optional<LoadShiftResult> shift_loads(const Plane& plane, const DirectedReach& on,
                                            std::span<const std::uint32_t> pair_weight, const PlaneTables& start,
                                            std::span<const std::uint32_t> weights, std::uint64_t steps = 30'000'000);
 

@@ -125,8 +125,8 @@ void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ran
   const PlaneTables closed_form = TableFill(plane, cabled, ranked.on.directions, ranked.on.reach, plan.nominal).all();
   if (regular && is_even_enough(fullest_load(plane, ranked.on.reach, closed_form, pairs), least_load(plane, pairs, {})))
     return;
-  const NextHops hops = NextHops::up_down(plane, ranked.on.directions, ranked.on.reach);
-  auto spread = spread_ports(plane, hops, pairs, closed_form, weights);
+  auto spread =
+      spread_ports(plane, {ranked.on.order, ranked.on.directions, ranked.on.reach}, pairs, closed_form, weights);
   if (spread && spread->max_load < spread->start_load) plan.nominal.table = std::move(spread->tables);
 }
 

@@ -9,6 +9,10 @@ namespace railweave::fabric {
 
 namespace {
 
+bool is_whole(const LivePlane& live) {
+  return live.drained_count == 0 && std::ranges::all_of(live.usable, [](std::uint8_t up) { return up != 0; });
+}
+
 void follow(const Plane& plane, PlaneState& state, SwitchOrder order) {
   OrderedReach found = reach_on(plane, state.live, std::move(order));
   state.order = std::make_shared<const SwitchOrder>(std::move(found.order));
@@ -29,8 +33,7 @@ PlaneState fresh_state(const Plane& plane, std::shared_ptr<const PlanePlan> plan
   PlaneState state;
   state.plan = std::move(plan);
   state.live = std::move(live);
-  if (state.live.drained_count == 0 &&
-      std::ranges::all_of(state.live.usable, [](std::uint8_t up) { return up != 0; })) {
+  if (is_whole(state.live)) {
     state.order = std::shared_ptr<const SwitchOrder>(state.plan, &state.plan->order);
     state.directions = state.plan->directions;
     state.reach = state.plan->reach;
@@ -60,6 +63,10 @@ PlaneState updated_state(const Plane& plane, const PlaneState& before, LivePlane
 }
 
 PlaneTables tables_of(const Plane& plane, const PlaneState& state, std::size_t threads) {
+  const PlanePlan& plan = *state.plan;
+  // Ports that were chosen among the very next hops that there are.
+  const bool as_planned = is_whole(state.live) && !state.flooded && state.live.cost.empty() && plan.cabled == nullptr;
+  if (as_planned && plan.nominal.table.destinations() > 0) return plan.nominal.table;
   return TableFill(plane, state.live, state.directions, state.reach, state.plan->nominal).all(threads);
 }
 

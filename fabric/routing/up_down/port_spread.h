@@ -9,17 +9,17 @@
 #include "fabric/routing/plane/plane.h"
 #include "fabric/routing/plane/plane_tables.h"
 #include "fabric/routing/up_down/load_shift.h"
-#include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/port_balance.h"
+#include "fabric/routing/up_down/reach.h"
 
 namespace railweave::fabric {
 
-// Whether tables of the plane are small enough for it.
+// Whether the plane and its tables are small enough for it.
 bool may_spread(const Plane& plane);
 
 // The best that was found, the tables that it started from at worst, with what these carry as start_load. none: they drop packets
 // of a pair that has a next hop, and are too large to be balanced.
-std::optional<LoadShiftResult> spread_ports(const Plane& plane, const NextHops& hops,
+std::optional<LoadShiftResult> spread_ports(const Plane& plane, const DirectedReach& on,
                                             std::span<const std::uint32_t> pair_weight, const PlaneTables& start,
                                             std::span<const std::uint32_t> weights, const BalanceEffort& effort = {});
 

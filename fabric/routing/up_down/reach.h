@@ -73,4 +73,11 @@ class Reach {
   SharedTiles nearest_, natural_, no_up_, any_child_;
 };
 
+// Distances, and the order and directions that they were computed with; a view. What leads() of it names are next hops.
+struct DirectedReach {
+  const SwitchOrder& order;
+  const std::vector<ArcDirection>& directions;
+  const Reach& reach;
+};
+
 }  // namespace railweave::fabric

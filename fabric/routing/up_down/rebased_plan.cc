@@ -51,9 +51,8 @@ Candidate on_same_order(const RoutingInput& input, const Plane& plane, const Pla
   constexpr BalanceEffort kEffort{.rounds = 30};  // nothing waits for it
   const auto weights = local_weights(input, plane);
   const PlaneState state = fresh_state(plane, cabled, basis);
-  const NextHops hops = NextHops::up_down(plane, state.directions, state.reach);
-  auto spread =
-      spread_ports(plane, hops, pair_weights(plane), tables_of(plane, state, input.threads), weights, kEffort);
+  auto spread = spread_ports(plane, {*state.order, state.directions, state.reach}, pair_weights(plane),
+                             tables_of(plane, state, input.threads), weights, kEffort);
   if (!spread) return {};
   auto plan = std::make_shared<PlanePlan>(*cabled);
   plan->nominal.table = std::move(spread->tables);
@@ -97,9 +96,9 @@ Plane without_arcs(const Plane& plane, const LivePlane& basis) {
 }
 
 // The fullest arc of tables, as LoadShiftResult::max_load.
-std::uint64_t fullest_of(const Plane& plane, const PlaneTables& tables, const NextHops& hops,
+std::uint64_t fullest_of(const Plane& plane, const PlaneTables& tables, const DirectedReach& on,
                          std::span<const std::uint32_t> weights) {
-  const auto shifted = shift_loads(plane, hops, pair_weights(plane), tables, weights, 0);
+  const auto shifted = shift_loads(plane, on, pair_weights(plane), tables, weights, 0);
   return shifted ? shifted->start_load : UINT64_MAX;
 }
 
@@ -110,9 +109,8 @@ Candidate on_own_order(const RoutingInput& input, const Plane& plane, const Plan
   const auto weights = local_weights(input, plane);
   const auto fresh = std::make_shared<const PlanePlan>(plan_plane(*input.scope, cut, weights, choice));
   const PlaneState state = fresh_state(cut, fresh, cabled_plane(cut));
-  const NextHops hops = NextHops::up_down(cut, state.directions, state.reach);
   PlaneTables tables = tables_of(cut, state, input.threads);
-  const std::uint64_t fullest = fullest_of(cut, tables, hops, weights);
+  const std::uint64_t fullest = fullest_of(cut, tables, {*state.order, state.directions, state.reach}, weights);
   auto plan = std::make_shared<PlanePlan>(*cabled);
   plan->ranking = fresh->ranking;
   OrderedReach whole = reach_on(plane, cabled_plane(plane), *state.order);

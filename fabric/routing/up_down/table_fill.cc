@@ -131,6 +131,7 @@ class TableFill::Row {
     Entry* row = tables_.template fresh_row<Entry>(s);
     const std::uint32_t first = plane_.first_arc[s], arcs = plane_.first_arc[s + 1] - first;
     const bool counted = arcs < UINT8_MAX;
+    is_flagged_ = false;
     if (counted) count_candidates(s);
     const std::uint32_t cycle_arcs = counted ? set_cycle(s) : 0;
     for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
@@ -149,6 +150,8 @@ class TableFill::Row {
           for (const Segment& segment : plane_.segments_of(home)) copy_cycle(s, segment, row);
           continue;
         }
+        choose_among(s, h, to);
+        continue;
       }
       fill_.block(s, h, ports_);
       for (std::size_t i = 0; i < ports_.size(); ++i) to[i] = static_cast<Entry>(ports_[i]);
@@ -157,10 +160,23 @@ class TableFill::Row {
 
  private:
   void count_candidates(std::uint32_t s) {
-    const Reach& reach = fill_.reach_;
-    const std::size_t n = reach.row_bytes();
+    const std::size_t n = fill_.reach_.row_bytes();
+    const std::uint8_t* total = fill_.reach_.total(s);
     std::ranges::fill(count_, 0);
     std::ranges::fill(up_count_, 0);
+    for_each_arc(
+        s, [&](std::uint8_t number, ArcDirection direction, const std::uint8_t* below, const std::uint8_t* barred) {
+          std::uint8_t* count = direction == ArcDirection::up ? up_count_.data() : count_.data();
+          count_next(count, last_.data(), number, below, total, barred, n);
+        });
+    for (std::size_t i = 0; i < n; ++i) count_[i] = static_cast<std::uint8_t>(count_[i] + up_count_[i]);
+  }
+
+  // Visits the arcs of s that are in use, by number, with the distances behind each and the homes for which it may not be used.
+  template <class Visit>
+  void for_each_arc(std::uint32_t s, Visit visit) {
+    const Reach& reach = fill_.reach_;
+    const std::size_t n = reach.row_bytes();
     const std::uint8_t* barred_up = none_.data();
     if (!reach.layered()) {
       barred_up = reach.bars_up(s);
@@ -174,17 +190,100 @@ class TableFill::Row {
       const std::uint32_t to = plane_.arcs[a].to;
       const auto number = static_cast<std::uint8_t>(a - first);
       if (fill_.directions_[a] == ArcDirection::up) {
-        count_next(up_count_.data(), last_.data(), number, reach.total(to), reach.total(s), barred_up, n);
+        visit(number, ArcDirection::up, reach.total(to), barred_up);
       } else if (fill_.directions_[a] == ArcDirection::down) {
         const std::uint8_t* barred_down = none_.data();
         if (!reach.layered()) {
           reach.bars_down(s, to, child_barred_.data());
           barred_down = child_barred_.data();
         }
-        count_next(count_.data(), last_.data(), number, reach.down(to), reach.total(s), barred_down, n);
+        visit(number, ArcDirection::down, reach.down(to), barred_down);
       }
     }
-    for (std::size_t i = 0; i < n; ++i) count_[i] = static_cast<std::uint8_t>(count_[i] + up_count_[i]);
+  }
+
+  // Which arcs of s are next hops, for all homes at once.
+  void flag_arcs(std::uint32_t s) {
+    const std::size_t n = fill_.reach_.row_bytes();
+    const std::uint32_t first = plane_.first_arc[s], arcs = plane_.first_arc[s + 1] - first;
+    leads_.assign(arcs * n, 0);
+    arc_of_.assign(std::size_t{plane_.max_ports} + 1, SlotPlan::kEmpty);
+    for (std::uint32_t a = first; a < first + arcs; ++a) arc_of_[plane_.arcs[a].port] = a;
+    for_each_arc(s, [&](std::uint8_t number, ArcDirection, const std::uint8_t* below, const std::uint8_t* barred) {
+      flag_next(leads_.data() + number * n, below, fill_.reach_.total(s), barred, n);
+    });
+    is_flagged_ = true;
+  }
+
+  // As TableFill::block(), for a home with several next hops: most destinations use the planned port, for which the others need
+  // not be known.
+  void choose_among(std::uint32_t s, std::uint32_t h, Entry* to) {
+    if (!is_flagged_) flag_arcs(s);
+    const Home& home = plane_.homes[h];
+    const std::size_t n = fill_.reach_.row_bytes();
+    const std::uint32_t first = plane_.first_arc[s];
+    const PlaneTables& planned = fill_.plan_.table;
+    const bool by_table = planned.destinations() > 0;
+    if (by_table) {
+      ports_.resize(home.count);
+      planned.read(s, home.first, home.count, ports_.data());
+    } else {
+      list_planned(s, home);
+    }
+    const bool costs = !fill_.live_.cost.empty();
+    bool gathered = false;
+    for (std::uint32_t i = 0; i < home.count; ++i) {
+      std::uint32_t arc = SlotPlan::kEmpty;
+      if (!by_table) {
+        arc = planned_[i];
+      } else if (ports_[i] < arc_of_.size()) {
+        arc = arc_of_[ports_[i]];
+      }
+      if (!costs && arc != SlotPlan::kEmpty && leads_[(arc - first) * n + h] != 0) {
+        to[i] = static_cast<Entry>(plane_.arcs[arc].port);
+        continue;
+      }
+      if (!gathered) gather_flagged(s, h);
+      gathered = true;
+      to[i] = static_cast<Entry>(fill_.pick(s, home.first + i));
+    }
+  }
+
+  void gather_flagged(std::uint32_t s, std::uint32_t h) {
+    const std::size_t n = fill_.reach_.row_bytes();
+    const std::uint32_t first = plane_.first_arc[s], arcs = plane_.first_arc[s + 1] - first;
+    fill_.candidates_.clear();
+    fill_.is_candidate_.assign(arcs, 0);
+    for (std::uint32_t a = 0; a < arcs; ++a) {
+      if (leads_[a * n + h] == 0) continue;
+      fill_.candidates_.push_back(first + a);
+      fill_.is_candidate_[a] = 1;
+    }
+  }
+
+  // SlotPlan::up_arc() for the destinations of a home.
+  void list_planned(std::uint32_t s, const Home& home) {
+    const SlotPlan& plan = fill_.plan_.slots;
+    const auto slots = plan.slots(s);
+    planned_.assign(home.count, SlotPlan::kEmpty);
+    if (slots.empty()) return;
+    const std::uint32_t divisor = plan.divisor(s);
+    for (const Segment& segment : plane_.segments_of(home)) {
+      std::uint32_t* to = planned_.data() + (segment.first - home.first);
+      if (!plan.sequential()) {
+        for (std::uint32_t i = 0; i < segment.count; ++i) to[i] = plan.up_arc(s, segment.first + i);
+        continue;
+      }
+      const std::uint32_t index = plan.index(segment.first);
+      std::size_t slot = index / divisor % slots.size();
+      std::uint32_t run = divisor - index % divisor;
+      for (std::uint32_t i = 0; i < segment.count; ++i) {
+        to[i] = slots[slot];
+        if (--run > 0) continue;
+        run = divisor;
+        slot = slot + 1 == slots.size() ? 0 : slot + 1;
+      }
+    }
   }
 
   // Sets cycle_ to the ports of the slots of s, repeated for the longest segment. Returns the number of arcs in them;
@@ -233,6 +332,10 @@ class TableFill::Row {
   PlaneTables& tables_;
   const Plane& plane_;
   std::vector<std::uint8_t> count_, up_count_, last_, barred_, child_barred_, none_;
+  std::vector<std::uint8_t> leads_;     // arc of the switch x home: a next hop, where is_flagged_
+  std::vector<std::uint32_t> arc_of_;   // port of the switch -> arc
+  std::vector<std::uint32_t> planned_;  // arcs for the destinations of one home
+  bool is_flagged_ = false;             // leads_ and arc_of_ are those of the switch
   std::vector<Entry> cycle_;
   std::vector<std::uint16_t> ports_;
   std::size_t longest_ = 0;

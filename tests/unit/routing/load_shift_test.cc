@@ -31,13 +31,13 @@ struct Started {
   explicit Started(const RoutingInput& input, const Plane& of)
       : plane(of),
         plan(plan_plane(*input.scope, plane, {}, {.balance = false})),
-        hops(NextHops::up_down(plane, plan.directions, plan.reach)),
         pairs(pair_weights(plane)),
         tables(TableFill(plane, cabled_plane(plane), plan.directions, plan.reach, plan.nominal).all()) {}
 
+  [[nodiscard]] DirectedReach on() const { return {plan.order, plan.directions, plan.reach}; }
+
   const Plane& plane;
   PlanePlan plan;
-  NextHops hops;
   std::vector<std::uint32_t> pairs;
   PlaneTables tables;
 };
@@ -57,7 +57,7 @@ TEST(LoadShift, LoadsAreThoseOfPacketsFollowedOneByOneAndNeverMore) {
       for (std::size_t d = 0; seed % 2 == 0 && d < from.plane.destination_count(); ++d) {
         weights.push_back(d == 0 ? 1024 : 1 + static_cast<std::uint32_t>(random() % 1024));
       }
-      const auto shifted = shift_loads(from.plane, from.hops, from.pairs, from.tables, weights);
+      const auto shifted = shift_loads(from.plane, from.on(), from.pairs, from.tables, weights);
       const auto before = follow(from.plane, from.plan.reach, from.tables, from.pairs, weights);
       if (before.dropped) continue;
       ASSERT_TRUE(shifted) << "seed " << seed;
@@ -70,7 +70,7 @@ TEST(LoadShift, LoadsAreThoseOfPacketsFollowedOneByOneAndNeverMore) {
       gained += after.fullest < before.fullest ? 1 : 0;
       bound += is_even_enough(after.fullest, shifted->least_load) ? 1 : 0;
       ++planes;
-      const auto same = shift_loads(from.plane, from.hops, from.pairs, from.tables, weights, 0);
+      const auto same = shift_loads(from.plane, from.on(), from.pairs, from.tables, weights, 0);
       ASSERT_TRUE(same && same->tables == from.tables && same->max_load == before.fullest) << "seed " << seed;
     }
   }
@@ -99,7 +99,7 @@ TEST(LoadShift, ATreeThatLostCablesIsFilledNearlyAsWellAsItsTightestLeafAllows) 
     const OrderedReach on = reach_on(plane, live, plan.order);
     const PlaneTables tables = TableFill(plane, live, on.directions, on.reach, plan.nominal).all();
     const auto pairs = pair_weights(plane);
-    const auto shifted = shift_loads(plane, NextHops::up_down(plane, on.directions, on.reach), pairs, tables, {});
+    const auto shifted = shift_loads(plane, {on.order, on.directions, on.reach}, pairs, tables, {});
     ASSERT_TRUE(shifted);
     // The bound counts cables as they were: a leaf that lost one of eight must fill the others by a seventh more.
     const auto lost = static_cast<std::uint64_t>(std::ranges::count(live.usable, 0)) / 2;
