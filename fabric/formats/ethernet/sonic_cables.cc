@@ -1,16 +1,14 @@
 #include "fabric/formats/ethernet/sonic_cables.h"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "fabric/base/lower_case.h"
+#include "fabric/formats/ethernet/sonic_rate.h"
 #include "fabric/formats/text/json_reader.h"
 
 namespace railweave::fabric {
 namespace {
-
-constexpr std::int64_t kMaxMbps = 10'000'000;
 
 using Fields = std::map<std::string, std::string>;
 using Rows = std::map<std::string, Fields>;
@@ -33,12 +31,6 @@ std::string field_of(const Rows& rows, const std::string& row, const std::string
   if (found == rows.end()) return {};
   const auto field = found->second.find(name);
   return field == found->second.end() ? std::string() : field->second;
-}
-
-std::int64_t rate_of(const std::string& text) {
-  std::int64_t rate = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
-  return error == std::errc() && end == text.data() + text.size() && rate > 0 && rate <= kMaxMbps ? rate : 0;
 }
 
 EthernetCables::Role role_of(const std::string& type) {
@@ -70,7 +62,8 @@ Result<void> read_sonic_cables(std::string_view text, const std::string& file_na
   std::string device = field_of(metadata, "localhost", "hostname");
   if (device.empty()) device = file_name;
   cables.add_device(device, EthernetCables::Role::network_switch);
-  for (const auto& [port, fields] : ports) cables.add_port(device, port, rate_of(field_of(ports, port, "speed")));
+  for (const auto& [port, fields] : ports)
+    cables.add_port(device, port, sonic_rate_mbps(field_of(ports, port, "speed")));
   for (const auto& [port, fields] : neighbours) {
     const std::string peer = field_of(neighbours, port, "name"), peer_port = field_of(neighbours, port, "port");
     if (peer.empty()) continue;

@@ -21,7 +21,7 @@ constexpr std::string_view kTierLabel = "fabric.topograph.run/tier-";
 constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 
 // Families of labels, nearest first.
-constexpr std::array<std::array<std::string_view, 3>, 7> kFamilies{{
+constexpr std::array<std::array<std::string_view, 3>, 10> kFamilies{{
     {"network.topology.nvidia.com/leaf", "network.topology.nvidia.com/spine", "network.topology.nvidia.com/core"},
     {"network.topology.nvidia.com/block", "network.topology.nvidia.com/spine",
      "network.topology.nvidia.com/datacenter"},
@@ -31,10 +31,14 @@ constexpr std::array<std::array<std::string_view, 3>, 7> kFamilies{{
     {"topology.gke.io/subblock", "topology.gke.io/block", "topology.gke.io/cluster"},
     {"oci.oraclecloud.com/rdma.local_block_id", "oci.oraclecloud.com/rdma.network_block_id",
      "oci.oraclecloud.com/rdma.hpc_island_id"},
+    {"topology.nebius.com/tier-1", "topology.nebius.com/tier-2", "topology.nebius.com/tier-3"},
+    {"backend.coreweave.cloud/leafgroup", "backend.coreweave.cloud/superpod", "backend.coreweave.cloud/fabric"},
+    {"ib.coreweave.cloud/leafgroup", "ib.coreweave.cloud/superpod", "ib.coreweave.cloud/fabric"},
     {"cloud.provider.com/topology-rack", "cloud.provider.com/topology-block", ""},
 }};
-constexpr std::array<std::string_view, 2> kDomainLabels{"accelerator.topograph.run/domain",
-                                                        "network.topology.nvidia.com/accelerator"};
+constexpr std::array<std::string_view, 4> kDomainLabels{"accelerator.topograph.run/domain",
+                                                        "network.topology.nvidia.com/accelerator",
+                                                        "topology.nebius.com/tier-0", "ds.coreweave.com/nvlink.domain"};
 
 std::string_view label(const Labels& labels, std::string_view name) {
   const auto found = labels.find(name);
@@ -151,6 +155,8 @@ class NodeListReader {
     }
     facts_.add_gpus(node.name, node.gpus, label(node.labels, "nvidia.com/gpu.product"));
     facts_.add_tiers(node.name, tiers_of(node.labels));
+    facts_.add_zone(node.name, label(node.labels, kZone));
+    if (!label(node.labels, "nvidia.com/gpu.clique").empty()) facts_.set_nvlink_told(node.name);
     for (const std::string_view name : kDomainLabels) {
       if (const auto domain = label(node.labels, name); !domain.empty()) return facts_.add_domain(node.name, domain);
     }

@@ -102,6 +102,11 @@ void SiteFacts::add_tiers(std::string_view host, std::vector<std::string> tiers)
   }
 }
 
+void SiteFacts::add_zone(std::string_view host, std::string_view zone) {
+  HostFacts& facts = at(host);
+  if (facts.zone.empty()) facts.zone = escaped_name(zone);
+}
+
 void SiteFacts::add_domain(std::string_view host, std::string_view domain) {
   if (domain.empty()) return;
   HostFacts& facts = at(host);
@@ -181,7 +186,7 @@ void SiteFacts::give_gpus(TopologyBuilder& builder, HostDraft host, const HostFa
       builder.nvlink_domain(shared ? facts.domain : name, {}, facts.nvlink_rate.value_or(nvlink_rate(facts.product)));
   for (unsigned g = 0; g < *facts.gpus; ++g) builder.set_nvlink_domain(builder.add_gpu(host), domain);
   if (shared) builder.add_label(host, "from/nvlink", facts.domain_from);
-  if (!shared && !facts.nvlink_rate) add_bounded(assumed, name);
+  if (!shared && !facts.nvlink_rate && !facts.nvlink_told) add_bounded(assumed, name);
 }
 
 // Where one product is known and others say nothing, all are taken for it: labels come late to new nodes.

@@ -27,7 +27,9 @@ struct HostFacts {
   std::optional<unsigned> gpus;
   std::string product;                  // "NVIDIA-H100-80GB-HBM3"; empty: not known
   std::vector<std::string> tiers;       // the groups that it is in, nearest first: leaf, spine, core
+  std::string zone;                     // counts where nothing tells tiers; empty: not known
   std::string domain;                   // hosts of one name share an NVLink domain
+  bool nvlink_told = false;             // by what is read beside these facts: a label of the NVLink clique
   std::optional<RateMbps> nvlink_rate;  // of each GPU, one direction; 0: it has no NVLink
   std::string gpus_from, tiers_from, domain_from;
 };
@@ -42,7 +44,9 @@ class SiteFacts {
   void add_host(std::string_view host) { (void)at(host); }
   void add_gpus(std::string_view host, unsigned count, std::string_view product = {});
   void add_tiers(std::string_view host, std::vector<std::string> tiers);
+  void add_zone(std::string_view host, std::string_view zone);
   void add_domain(std::string_view host, std::string_view domain);
+  void set_nvlink_told(std::string_view host) { at(host).nvlink_told = true; }
   // Of each GPU, one direction; 0: it has no NVLink. `short_of`: in words, its GPUs that have fewer links than others.
   void add_nvlinks(std::string_view host, RateMbps rate, const std::vector<std::string>& short_of);
   // Of hosts that no source tells it of.

@@ -14,6 +14,7 @@ namespace railweave::fabric {
 namespace {
 
 constexpr std::string_view kTierSubnet = "tiers";
+constexpr std::string_view kRootName = "all-groups", kNoGroup = "no-group";
 constexpr std::uint64_t kMaxGbps = 4'000'000;
 
 // A group is its path from the outermost tier, as names need not be one group's alone.
@@ -35,6 +36,7 @@ LinkSpec assumed_link(std::uint64_t gbps) {
 }
 
 std::string path_name(const GroupPath& path, const std::map<std::string, unsigned>& uses) {
+  if (path.empty()) return std::string(kRootName);
   const std::string& own = path.back();
   if (uses.at(own) < 2) return own;
   std::string name;
@@ -49,6 +51,11 @@ class TierSwitches {
   void add(const HostFacts& facts, HostDraft host) {
     const std::uint64_t gbps = std::uint64_t{kAssumedGbpsPerGpu} * std::max(1U, facts.gpus.value_or(1));
     GroupPath path(facts.tiers.rbegin(), facts.tiers.rend());
+    if (path.empty() && !facts.zone.empty()) path.push_back(facts.zone);
+    if (path.empty()) {
+      path.emplace_back(kNoGroup);
+      without_.push_back(facts.name);
+    }
     host_gbps_.emplace_back(host, gbps);
     groups_[path].hosts.push_back(host);
     while (!path.empty()) {
@@ -62,8 +69,9 @@ class TierSwitches {
   }
 
   void build() {
-    std::map<std::string, unsigned> uses;
+    std::map<std::string, unsigned> uses{{std::string(kRootName), 1}};
     for (const auto& [path, group] : groups_) ++uses[path.back()];
+    join_outermost();
     const SubnetId subnet = builder_.subnet(kTierSubnet);
     std::vector<std::string> names;
     for (auto& [path, group] : groups_) {
@@ -77,6 +85,22 @@ class TierSwitches {
   }
 
  private:
+  // Hosts of one cluster reach each other, though no source tells by what.
+  void join_outermost() {
+    std::set<GroupPath> outermost;
+    for (const auto& [path, group] : groups_) {
+      if (path.size() == 1) outermost.insert(path);
+    }
+    if (outermost.size() < 2) return;
+    builder_.add_finding({"groupsTakenAsJoined",
+                          Severity::info,
+                          "no source tells what joins the " +
+                              plural(outermost.size(), "outermost group", "outermost groups") +
+                              ": that their hosts reach each other is assumed",
+                          {}});
+    groups_[GroupPath()].groups = std::move(outermost);
+  }
+
   std::pair<HcaDraft, std::uint64_t> adapter(HostDraft host, std::uint64_t gbps) {
     const std::string description = std::string(builder_.name(host)) + " net0";
     const HcaDraft hca = builder_.add_hca({.host = host, .device = "net0", .description = description, .ports = 1});
@@ -101,6 +125,14 @@ class TierSwitches {
          "no source tells of cables: " + plural(groups_.size(), "group of hosts stands", "groups of hosts stand") +
              " for switches, one each. Who is near whom is known, what is between them is not",
          std::move(names)});
+    if (!without_.empty()) {
+      const std::size_t count = without_.size();
+      without_.resize(std::min(count, kMaxFindingObjects));
+      builder_.add_finding({"hostsWithoutGroup", Severity::warning,
+                            "no source tells the group of " + plural(count, "host", "hosts") +
+                                ": who is near whom among them is not known, and they are taken for one group",
+                            std::move(without_)});
+    }
     builder_.add_finding({"speedAssumed",
                           Severity::warning,
                           fmt::format("no source tells of rates: {} Gb/s for each GPU are assumed, and no "
@@ -111,6 +143,7 @@ class TierSwitches {
 
   TopologyBuilder& builder_;
   std::map<GroupPath, Group> groups_;
+  std::vector<std::string> without_;  // hosts of which no group is known
   std::vector<std::pair<HostDraft, std::uint64_t>> host_gbps_;
   std::map<std::uint32_t, std::pair<HcaDraft, std::uint64_t>> adapters_;
 };
@@ -119,13 +152,9 @@ class TierSwitches {
 
 void add_tier_switches(const std::vector<HostFacts>& hosts, TopologyBuilder& builder) {
   TierSwitches tiers(builder);
-  bool any = false;
-  for (const HostFacts& facts : hosts) {
-    if (facts.tiers.empty()) continue;
-    tiers.add(facts, builder.host(facts.name));
-    any = true;
-  }
-  if (any) tiers.build();
+  if (hosts.size() < 2) return;  // one machine's report tells of no network
+  for (const HostFacts& facts : hosts) tiers.add(facts, builder.host(facts.name));
+  tiers.build();
 }
 
 }  // namespace railweave::fabric

@@ -21,6 +21,7 @@ struct JsonShape {
   std::string first;                       // the first field
   std::string kind, item_kind, railweave;  // their texts
   bool is_list = false;
+  bool has_neighbours = false;  // keys of SONiC's LLDP table, wherever they are in a large database
 
   [[nodiscard]] bool has(std::string_view field) const { return fields.contains(field); }
   void add(const std::string& field) {
@@ -46,6 +47,7 @@ class ShapeReader {
  private:
   bool read_field(const std::string& name) {
     shape_.add(name);
+    if (name.starts_with("LLDP_ENTRY_TABLE")) shape_.has_neighbours = true;
     if (json_.peek() == '"' && name == "kind") return json_.string(shape_.kind);
     if (json_.peek() == '"' && name == "railweave") return json_.string(shape_.railweave);
     if (json_.peek() == '[') return read_list(name + "/");
@@ -73,11 +75,13 @@ class ShapeReader {
   JsonShape shape_;
 };
 
-Recognised of_kubernetes(const JsonShape& shape, std::string_view text) {
+Recognised of_kubernetes(const JsonShape& shape) {
   const std::string& kind = shape.has("items") && shape.kind == "List" ? shape.item_kind : shape.kind;
   if (kind == "Node" || kind == "NodeList") return {SourceKind::kubernetes_nodes, "it is a list of kind Node"};
   if (kind == "Pod" || kind == "PodList") return {SourceKind::kubernetes_pods, "it is a list of kind Pod"};
-  (void)text;
+  // What kubectl prints where there is none: of nodes there always are some.
+  const bool empty = shape.kind == "List" && shape.has("items") && shape.item_kind.empty();
+  if (empty) return {SourceKind::kubernetes_pods, "it is a list of kubectl without any item"};
   return {SourceKind::unknown,
           "it is JSON of Kubernetes, of kind '" + escaped_name(shape.kind) + "' and not of nodes or pods"};
 }
@@ -120,10 +124,16 @@ Recognised of_slurm_jobs(const JsonShape& shape) {
   return {SourceKind::slurm_jobs, "it has \"jobs\" with job_id"};
 }
 
+// What Slurm prints where there is no job: it is Slurm's by its "meta", which names the command in newer releases.
+bool is_of_slurm(const JsonShape& shape) {
+  return shape.has("meta.plugin") || shape.has("meta.slurm") || shape.has("meta.Slurm");
+}
+
 Recognised of_nodes(const JsonShape& shape, std::string_view text) {
   for (const std::string_view field : {"nodes/gres", "nodes/slurmd_start_time", "nodes/boot_time"}) {
     if (shape.has(field)) return {SourceKind::slurm_nodes, fmt::format("its \"nodes\" have \"{}\"", field.substr(6))};
   }
+  if (is_of_slurm(shape)) return {SourceKind::slurm_nodes, "it has \"nodes\" and Slurm's \"meta\""};
   const bool cliques = shape.has("nodes/clusterUuid") || shape.has("nodes/cliqueId") ||
                        text.find("nvidia.com/gpu.clique") != std::string_view::npos || shape.has("nodes/labels");
   if (cliques) return {SourceKind::nvlink_cliques, "its \"nodes\" have cliques or labels"};
@@ -144,15 +154,20 @@ Recognised recognise_json(std::string_view text) {
   }
   if (tells_ufm_partitions(shape)) return {SourceKind::ufm_partitions, "its first field is the key of a partition"};
   if (shape.railweave == "fabric") return {SourceKind::native, "it has \"railweave\": \"fabric\""};
-  if (shape.has("apiVersion") || shape.has("items")) return of_kubernetes(shape, text);
+  if (shape.has("apiVersion") || shape.has("items")) return of_kubernetes(shape);
   for (const std::string_view field : {"serverHeader", "server_header", "gpuInfoList", "gpu_info_list"}) {
     if (shape.has(field)) return of_nmx(shape);
   }
   if (shape.has("lldp")) return {SourceKind::lldp, "it has \"lldp\""};
+  if (shape.has_neighbours) return {SourceKind::sonic_neighbours, "it has rows of LLDP_ENTRY_TABLE"};
   if (shape.has("PORT") && (shape.has("DEVICE_METADATA") || shape.has("DEVICE_NEIGHBOR"))) {
     return {SourceKind::sonic_config, "it has the table PORT"};
   }
   if (shape.has("jobs/job_id")) return of_slurm_jobs(shape);
+  if (shape.has("jobs") && is_of_slurm(shape)) {
+    const bool past = text.find("\"sacct\"") != std::string_view::npos;
+    return {past ? SourceKind::slurm_accounting : SourceKind::slurm_jobs, "it has Slurm's \"meta\", and no job"};
+  }
   const bool nested = shape.has("switches") || shape.has("capacity_blocks") || shape.has("blocks");
   if (nested && !shape.has("meta")) return {SourceKind::topograph_model, "it has \"switches\" or \"blocks\""};
   if (shape.has("nodes")) return of_nodes(shape, text);

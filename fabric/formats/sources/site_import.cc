@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -10,6 +11,7 @@
 #include "fabric/formats/ethernet/lldp.h"
 #include "fabric/formats/ethernet/openconfig.h"
 #include "fabric/formats/ethernet/sonic_cables.h"
+#include "fabric/formats/ethernet/sonic_neighbours.h"
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/gpu/gpu_affinity.h"
 #include "fabric/formats/gpu/nccl_topology.h"
@@ -46,6 +48,17 @@ Result<void> passed(Result<std::vector<std::string>> left_out, SiteFacts& facts)
   return {};
 }
 
+// "a.xml is a topology file of NCCL, b.txt is ..."
+std::string read_as(const std::vector<SiteSource>& sources) {
+  constexpr std::size_t kNamed = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sources.size(), kNamed); ++i) {
+    text += fmt::format("{}{} was read as {}", i == 0 ? "" : ", ", sources[i].name,
+                        description(sources[i].recognised.kind));
+  }
+  return sources.size() > kNamed ? fmt::format("{}, and {} more", text, sources.size() - kNamed) : text;
+}
+
 constexpr LinkSpeed kAssumedSpeed = LinkSpeed::ndr;
 
 class SiteReader {
@@ -74,8 +87,8 @@ class SiteReader {
       if (auto done = read_machine(source); !done) return std::unexpected(std::move(done.error()));
     }
     if (builder_.host_count() + builder_.switch_count() == 0) {
-      return fail(ErrorKind::invalid, "site.nothing", "no source has a host or a switch", {},
-                  "give a dump of cables (ibnetdiscover), or a list of nodes with their groups or GPUs");
+      return fail(ErrorKind::invalid, "site.nothing", "no source has a host or a switch: " + read_as(sources), {},
+                  "give a dump of cables (ibnetdiscover), or a list of nodes with their groups or GPUs, as well");
     }
     for (const SiteSource& source : sources) add_source(source);
     for (Finding& finding : compared_) builder_.add_finding(std::move(finding));
@@ -128,8 +141,26 @@ class SiteReader {
         compared_.push_back(std::move(finding));
       return {};
     }
+    ReadOptions own = read;
+    if (!dumps_.empty()) name_own_subnet(source, own);
+    subnet_names_.insert(own.subnet);
+    for (const SubnetId subnet : topology->subnets()) subnet_names_.insert(std::string(topology->name(subnet)));
     dumps_.emplace_back(source.name, std::move(*topology));
-    return read_cables(source, read, kAssumedSpeed, builder_);
+    return read_cables(source, own, kAssumedSpeed, builder_);
+  }
+
+  // A dump that shares no switch with those before is of another subnet, with LIDs of its own: it is called by its file. Native JSON names
+  // its subnets by itself.
+  void name_own_subnet(const SiteSource& source, ReadOptions& read) {
+    if (source.recognised.kind == SourceKind::native) return;
+    const std::string plain = escaped_name(source.device.empty() || source.device == "-" ? "subnet" : source.device);
+    read.subnet = plain;
+    for (unsigned n = 2; subnet_names_.contains(read.subnet); ++n) read.subnet = fmt::format("{}-{}", plain, n);
+    builder_.add_finding({"subnetOfItsOwn",
+                          Severity::info,
+                          fmt::format("{} shares no switch with {}: it is taken for a subnet of its own, {}",
+                                      source.name, dumps_.front().first, read.subnet),
+                          {read.subnet}});
   }
 
   Result<void> read_facts(const SiteSource& source, const ReadOptions& read) {
@@ -138,6 +169,12 @@ class SiteReader {
         return passed(read_lldp(source.text, source.device, read, cables_), facts_);
       case SourceKind::sonic_config:
         return read_sonic_cables(source.text, source.device, read, cables_);
+      case SourceKind::sonic_neighbours: {
+        const auto left_out = read_sonic_neighbours(source.text, source.device, read, cables_);
+        if (!left_out) return std::unexpected(left_out.error());
+        for (const auto& [port, why] : *left_out) facts_.leave_out(port, why);
+        return {};
+      }
       case SourceKind::openconfig:
         return passed(read_openconfig(source.text, source.device, read, cables_), facts_);
       case SourceKind::slurm_topology:
@@ -304,6 +341,7 @@ class SiteReader {
   std::vector<HostGuids> guids_;
   std::size_t cabled_ = 0;                               // sources that tell of cables
   std::vector<std::pair<std::string, Topology>> dumps_;  // those read into the builder, where there are several
+  std::set<std::string> subnet_names_;                   // of these
   std::vector<Finding> compared_;
 };
 

@@ -12,6 +12,7 @@
 #include "fabric/formats/infiniband/opensm_links.h"
 #include "fabric/formats/infiniband/other_forms.h"
 #include "fabric/formats/sources/json_shape.h"
+#include "fabric/formats/sources/text_hints.h"
 #include "fabric/formats/text/name_text.h"
 #include "fabric/formats/text/text_lines.h"
 
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t kLinesLookedAt = 200;
 constexpr std::size_t kShownBytes = 60;
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 29> kDescriptions{{
+constexpr std::array<std::pair<SourceKind, std::string_view>, 32> kDescriptions{{
     {SourceKind::ibnetdiscover, "output of ibnetdiscover"},
     {SourceKind::ibsim, "an ibsim netlist"},
     {SourceKind::iblinkinfo, "output of iblinkinfo"},
@@ -32,6 +33,7 @@ constexpr std::array<std::pair<SourceKind, std::string_view>, 29> kDescriptions{
     {SourceKind::native, "Railweave's native JSON"},
     {SourceKind::lldp, "output of lldpctl -f json"},
     {SourceKind::sonic_config, "config_db.json of a SONiC switch"},
+    {SourceKind::sonic_neighbours, "SONiC's LLDP tables (sonic-db-dump -n APPL_DB -y)"},
     {SourceKind::openconfig, "a dump of OpenConfig by gNMI (JSON_IETF)"},
     {SourceKind::slurm_topology, "Slurm's topology.conf"},
     {SourceKind::slurm_topology_yaml, "Slurm's topology.yaml"},
@@ -47,6 +49,8 @@ constexpr std::array<std::pair<SourceKind, std::string_view>, 29> kDescriptions{
     {SourceKind::nccl_topology, "a topology file of NCCL"},
     {SourceKind::nvlink_cliques, "a list of NVLink cliques"},
     {SourceKind::opensm_tables, "opensm.fdbs or opensm-lfts.dump"},
+    {SourceKind::opensm_levels, "opensm-path-records.dump, or path records of saquery"},
+    {SourceKind::opensm_lane_maps, "opensm-sl2vl.dump"},
     {SourceKind::slurm_jobs, "output of squeue --json"},
     {SourceKind::slurm_accounting, "output of sacct -P or sacct --json"},
     {SourceKind::kubernetes_pods, "output of kubectl get pods -o json"},
@@ -78,6 +82,31 @@ std::string shown_line(std::size_t number, std::string_view line) {
                      line.size() > kShownBytes ? "..." : "");
 }
 
+// What no reader reads, by its first bytes; "" where it is none of them.
+std::string packed_form(std::string_view text) {
+  struct Packed {
+    std::string_view bytes, what;
+  };
+  constexpr std::string_view kZip("PK\x03\x04", 4), kUtf16("\xff\xfe", 2), kUtf16Swapped("\xfe\xff", 2);
+  for (const auto& [bytes, what] :
+       {Packed{"\x1f\x8b", "it is compressed: unpack it first (gzip -d)"},
+        {"\xfd"
+         "7zXZ",
+         "it is compressed: unpack it first (xz -d)"},
+        {"\x28\xb5\x2f\xfd", "it is compressed: unpack it first (zstd -d)"},
+        {"BZh", "it is compressed: unpack it first (bzip2 -d)"},
+        {kZip, "it is an archive: unpack it first (unzip)"},
+        {kUtf16, "it is text in UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"},
+        {kUtf16Swapped, "it is text in UTF-16: save it as UTF-8 (iconv -f UTF-16 -t UTF-8)"}}) {
+    if (text.starts_with(bytes)) return std::string(what);
+  }
+  constexpr std::size_t kTarMagic = 257;
+  if (text.size() > kTarMagic && text.substr(kTarMagic).starts_with("ustar")) {
+    return "it is an archive: unpack it first (tar -x), and give its files or the folder";
+  }
+  return {};
+}
+
 bool is_variable(std::string_view text) {
   for (const std::string_view word : {"export ", "declare -x "}) {
     if (text.starts_with(word)) return text.substr(word.size()).starts_with("NCCL_");
@@ -105,6 +134,7 @@ SourceKind kind_of_line(std::string_view line) {
   }
   if (is_opensm_link_line(line)) return SourceKind::opensm_links;
   if (line.starts_with("dump_ucast_routes:") || line.starts_with("Unicast lids [")) return SourceKind::opensm_tables;
+  if (line.starts_with("PathRecord dump:")) return SourceKind::opensm_levels;
   if (line.starts_with("SwitchName=") || line.starts_with("BlockName=")) return SourceKind::slurm_topology;
   if (is_iblinkinfo_line(line)) return SourceKind::iblinkinfo;
   if (line.find('|') != std::string_view::npos &&
@@ -120,16 +150,23 @@ Recognised recognise_lines(std::string_view text) {
   LineReader lines(text);
   std::size_t looked_at = 0;
   std::string_view first;
+  std::string_view hinted;  // the first line that tells a tool
   std::size_t first_number = 0;
   for (std::string_view line; looked_at < kLinesLookedAt && lines.next(line);) {
     const auto begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos || line[begin] == '#') continue;
+    if (begin == std::string_view::npos) continue;
+    if (line[begin] == '#') {  // titles of columns, in two of OpenSM's dumps
+      if (line.starts_with("# LID  : SL :")) return {SourceKind::opensm_levels, shown_line(lines.number(), line)};
+      if (line.starts_with("#in out :")) return {SourceKind::opensm_lane_maps, shown_line(lines.number(), line)};
+      continue;
+    }
     ++looked_at;
     line.remove_prefix(begin);
     if (first.empty()) {
       first = line;
       first_number = lines.number();
     }
+    if (hinted.empty() && !hint_of_line(line).empty()) hinted = line;
     if (const SourceKind kind = kind_of_line(line); kind != SourceKind::unknown) {
       return {kind, shown_line(lines.number(), line)};
     }
@@ -137,6 +174,7 @@ Recognised recognise_lines(std::string_view text) {
   const std::string other = describe_other_form(text);
   const SourceKind kind = other.empty() ? kind_of_format(detect_format(text)) : SourceKind::unknown;
   if (kind != SourceKind::unknown) return {kind, shown_line(first_number, first)};
+  if (const std::string_view hint = hint_of_line(hinted); !hint.empty()) return {kind, std::string(hint)};
   return {kind, !other.empty() ? other : first.empty() ? "it is empty" : shown_line(first_number, first)};
 }
 
@@ -161,6 +199,7 @@ std::string readable_sources() {
 
 Recognised recognise(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  if (std::string packed = packed_form(text); !packed.empty()) return {SourceKind::unknown, std::move(packed)};
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {SourceKind::unknown, "it is empty"};
   const std::string_view first = text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);

@@ -22,6 +22,7 @@ enum class SourceKind : std::uint8_t {
   native,
   lldp,  // Ethernet: neighbours of one device
   sonic_config,
+  sonic_neighbours,
   openconfig,
   slurm_topology,  // schedulers and clouds: hosts, GPUs, groups
   slurm_topology_yaml,
@@ -37,16 +38,19 @@ enum class SourceKind : std::uint8_t {
   nccl_topology,
   nvlink_cliques,
   opensm_tables,  // what is not of the fabric, but of what happens on it
+  opensm_levels,
+  opensm_lane_maps,
   slurm_jobs,
   slurm_accounting,
   kubernetes_pods,
   job_environment,
 };
 BOOST_DESCRIBE_ENUM(SourceKind, unknown, ibnetdiscover, ibsim, iblinkinfo, ibdiagnet_csv, opensm_links, ufm_ports,
-                    ufm_links, native, lldp, sonic_config, openconfig, slurm_topology, slurm_topology_yaml, slurm_nodes,
-                    kubernetes_nodes, topograph_model, ufm_systems, ufm_partitions, nmx_gpus, nvidia_smi_query,
-                    nvidia_smi_nvlink, nvidia_smi_topo, nccl_topology, nvlink_cliques, opensm_tables, slurm_jobs,
-                    slurm_accounting, kubernetes_pods, job_environment)
+                    ufm_links, native, lldp, sonic_config, sonic_neighbours, openconfig, slurm_topology,
+                    slurm_topology_yaml, slurm_nodes, kubernetes_nodes, topograph_model, ufm_systems, ufm_partitions,
+                    nmx_gpus, nvidia_smi_query, nvidia_smi_nvlink, nvidia_smi_topo, nccl_topology, nvlink_cliques,
+                    opensm_tables, opensm_levels, opensm_lane_maps, slurm_jobs, slurm_accounting, kubernetes_pods,
+                    job_environment)
 
 struct Recognised {
   SourceKind kind = SourceKind::unknown;

@@ -30,12 +30,17 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "fabric/topology/finding.h"
 #include "fabric/topology/topology.h"
 
 namespace railweave::fabric {
+
+// The reader's code of a fabric made of groups of hosts alone, with a switch and assumed rates for each: no rate of it is slower
+// than it should be.
+inline constexpr std::string_view kTiersWithoutCables = "tiersWithoutCables";
 
 // Source findings first, then those of the checks; objects in natural order. O(ports log ports).
 std::vector<Finding> check_fabric(const Topology& topology);

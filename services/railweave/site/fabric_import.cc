@@ -79,6 +79,11 @@ bool is_for_service(fabric::SourceKind kind) {
          kind == SourceKind::nvlink_cliques;
 }
 
+bool is_dump(fabric::SourceKind kind) {
+  using fabric::SourceKind;
+  return kind == SourceKind::ibnetdiscover || kind == SourceKind::ibsim || kind == SourceKind::native;
+}
+
 std::string joined_sources(const std::vector<std::string>& names) {
   std::string sources;
   for (const std::string& name : names) sources += (sources.empty() ? "" : ", ") + name;
@@ -120,8 +125,11 @@ void import_files(Session& session, const ImportOptions& options) {
   std::vector<SiteFile> files = read_site_files(options.files, fetch_access(options.site, session.options));
   if (!options.path.empty()) return write_merged(session, options, files);
   const bool named = options.format != "auto";
-  const bool as_they_are = std::ranges::all_of(
-      files, [](const auto& file) { return is_for_service(file.recognised.kind) && !file.from_folder; });
+  // Several dumps are compared with each other, and those of other subnets told apart, before they are uploaded.
+  const bool as_they_are =
+      std::ranges::all_of(files,
+                          [](const auto& file) { return is_for_service(file.recognised.kind) && !file.from_folder; }) &&
+      std::ranges::count_if(files, [](const auto& file) { return is_dump(file.recognised.kind); }) < 2;
   if (named || as_they_are) {
     return print_fabric(session, upload_files(session, options, std::move(files)));
   }
