@@ -22,8 +22,6 @@ namespace {
 
 using fabric::SourceKind;
 
-constexpr std::size_t kNamesShown = 6;
-
 struct AssessOptions {
   std::vector<std::string> files;
   SiteOptions site;
@@ -36,15 +34,9 @@ const SiteFile* first_of(const std::vector<SiteFile>& files, SourceKind kind) {
   return found == files.end() ? nullptr : &*found;
 }
 
-std::string names_of(const std::vector<SiteFile>& files) {
-  std::string names;
-  for (std::size_t i = 0; i < std::min(files.size(), kNamesShown); ++i) names += (i == 0 ? "" : " ") + files[i].name;
-  return names + (files.size() > kNamesShown ? " ..." : "");
-}
-
 bool is_cabled(const fabric::Topology& topology, const std::vector<fabric::Finding>& findings) {
   return !topology.switches().empty() &&
-         std::ranges::none_of(findings, [](const auto& finding) { return finding.code == "tiersWithoutCables"; });
+         std::ranges::count(findings, fabric::kTiersWithoutCables, &fabric::Finding::code) == 0;
 }
 
 // The dump names LIDs. Those of the fabric's own source count; a list of OpenSM's links tells others where the source has
@@ -58,19 +50,39 @@ Result<fabric::ReadTables> tables_of(const fabric::RoutingScopePtr& scope, const
   return more ? std::move(listed) : std::move(read);
 }
 
+// The caller's file in front of what is wrong with it.
+template <class Value>
+Value told(Result<Value> read, const SiteFile& file) {
+  if (read) return std::move(*read);
+  Error error = std::move(read.error());
+  error.location = file.name + (error.location.empty() ? "" : ", " + error.location);
+  throw CommandFailure(std::move(error));
+}
+
+void read_levels(const std::vector<SiteFile>& files, const fabric::RoutingScopePtr& scope, SiteView& site) {
+  const SiteFile* levels = first_of(files, SourceKind::opensm_levels);
+  if (levels == nullptr) return;
+  std::optional<fabric::LaneMap> map;
+  if (const SiteFile* maps = first_of(files, SourceKind::opensm_lane_maps); maps != nullptr) {
+    map = told(fabric::read_lane_maps(maps->text), *maps).map;
+    site.lane_maps_told = map.has_value();
+  }
+  const SiteFile* links = first_of(files, SourceKind::opensm_links);
+  const std::string_view list = links == nullptr ? std::string_view() : std::string_view(links->text);
+  site.levels = told(fabric::read_path_levels(scope, levels->text, list, map), *levels);
+  site.held_lanes = site.levels->lanes;
+}
+
 void read_held_tables(const std::vector<SiteFile>& files, SiteView& site) {
   const SiteFile* tables = first_of(files, SourceKind::opensm_tables);
   if (tables == nullptr || !site.own) return;
   const fabric::RoutingScopePtr& scope = site.own->routing.tables.scope_ptr();
-  auto read = tables_of(scope, *tables, first_of(files, SourceKind::opensm_links));
-  if (!read) {
-    Error error = std::move(read.error());
-    error.location = tables->name + (error.location.empty() ? "" : ", " + error.location);
-    throw CommandFailure(std::move(error));
-  }
-  site.held = std::move(*read);
+  site.held = told(tables_of(scope, *tables, first_of(files, SourceKind::opensm_links)), *tables);
   site.held_lanes.planes.resize(scope->planes().size());
+  read_levels(files, scope, site);
   site.held_from = tables->name;
+  const SiteFile* links = first_of(files, SourceKind::opensm_links);
+  site.links_from = links == nullptr ? std::string() : links->name;
 }
 
 void read_jobs(const std::vector<SiteFile>& files, SiteView& site) {
@@ -113,7 +125,7 @@ SiteView view_of(const std::vector<SiteFile>& files, const AssessOptions& option
   site.topology = fabric_of(files, import_options(options.site));
   site.locality = fabric::derive_locality(*site.topology);
   site.findings = fabric::check_fabric(*site.topology);
-  site.sources = names_of(files);
+  site.commands = ReportCommands(options.files, options.site, options.classes);
   if (is_cabled(*site.topology, site.findings)) site.own = route_fabric(site.topology, {});
   read_held_tables(files, site);
   read_jobs(files, site);

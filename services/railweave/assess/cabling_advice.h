@@ -7,11 +7,11 @@
 #include "fabric/topology/finding.h"
 #include "fabric/topology/topology.h"
 #include "services/railweave/assess/advice.h"
+#include "services/railweave/assess/report_commands.h"
 
 namespace railweave::cli {
 
-// `sources`: the command line's files, for the commands that show a finding.
 std::vector<Advice> cabling_advice(const fabric::Topology& topology, const std::vector<fabric::Finding>& findings,
-                                   const std::string& sources);
+                                   const ReportCommands& commands);
 
 }  // namespace railweave::cli

@@ -18,7 +18,7 @@ ReportSection fabric_section(const SiteView& site) {
                    {"rails", std::to_string(summary.rails)},
                    {"hosts short of a rail", std::to_string(summary.hosts_short_of_rail)}};
   section.data = fabric_report(summary);
-  section.advice = cabling_advice(*site.topology, site.findings, site.sources);
+  section.advice = cabling_advice(*site.topology, site.findings, site.commands);
   section.text = section.advice.empty() ? "No fault was found in the cabling." : "";
   return section;
 }

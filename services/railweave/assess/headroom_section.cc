@@ -52,7 +52,7 @@ ReportSection headroom_section(const SiteView& site) {
                               "hosts of the first can be promised " +
                                   formatted("%.0f %%", 100 * rooms.front().share()) + " of their rate out of the group",
                               "keep what communicates much inside a group; add uplinks where jobs are larger",
-                              "railweave lab fabric FABRIC -o wide", short_groups});
+                              site.commands.part(".sections.headroom.groups"), short_groups});
   }
   return section;
 }

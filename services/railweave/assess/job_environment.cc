@@ -11,6 +11,7 @@
 #include "fabric/formats/sources/site_import.h"
 #include "services/railweave/assess/pod_fields.h"
 #include "services/railweave/terminal/command_failure.h"
+#include "services/railweave/terminal/shell_text.h"
 
 namespace railweave::cli {
 namespace {
@@ -31,6 +32,12 @@ std::string command_for_job(const std::string& id) {
          " --overlap -N 1 -n 1 sh -c '"
          "for p in $(scontrol listpids $SLURM_JOB_ID $SLURMD_NODENAME | cut -d\" \" -f1); "
          "do tr \"\\0\" \"\\n\" < /proc/$p/environ; done 2> /dev/null | grep ^NCCL_ | sort -u'";
+}
+
+// One of /proc/PID/environ has its variables apart by NUL.
+std::string command_for_file(const std::string& path) {
+  if (path == "-") return "env | grep ^NCCL_";
+  return "tr '\\0' '\\n' < " + shell_quoted(path) + " | grep NCCL_";
 }
 
 // One word of a shell: up to a blank, ";" or "&" outside quotes, which are taken off.
@@ -152,9 +159,11 @@ bool JobEnvironment::knows(const std::string& name) const {
 void read_environment(const SiteFile& file, JobList<JobEnvironment>& environments) {
   const EnvironmentText text(file.text);
   JobEnvironment environment;
-  const std::string id = text_at(text.variables, "SLURM_JOB_ID");
+  const std::string told = text_at(text.variables, "SLURM_JOB_ID");
+  const bool is_id = told.find_first_not_of("0123456789_+") == std::string::npos;  // it goes into a command line
+  const std::string id = is_id ? told : std::string();
   environment.job = id.empty() ? file.name : "job " + id;
-  environment.command = id.empty() ? "grep NCCL_ " + file.name : command_for_job(id);
+  environment.command = id.empty() ? command_for_file(file.path) : command_for_job(id);
   if (auto nodes = fabric::expand_hostlist(text_at(text.variables, "SLURM_JOB_NODELIST")); nodes && !nodes->empty()) {
     environment.hosts = std::move(*nodes);
     environment.host_count = environment.hosts.size();
@@ -179,8 +188,8 @@ void read_pod_environments(const SiteFile& file, JobList<JobEnvironment>& enviro
     environment.job = space + "/" + owner_of_pod(metadata);
     environment.gpus_per_host = gpus;
     environment.whole = true;
-    environment.command =
-        "kubectl exec -n " + space + " " + string_of(field(metadata, "name")) + " -- env | grep ^NCCL_";
+    environment.command = "kubectl exec -n " + shell_quoted(space) + " " +
+                          shell_quoted(string_of(field(metadata, "name"))) + " -- env | grep ^NCCL_";
     read_containers(pod, environment);
     auto [at, added] =
         known.try_emplace({environment.job, environment.variables, environment.unknown}, environments.jobs.size());

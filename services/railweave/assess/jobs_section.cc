@@ -56,7 +56,7 @@ std::string squares(const SiteView& site, const std::vector<PlacedJob>& jobs) {
   return hosts_chart(rows);
 }
 
-Json job_json(const PlacedJob& placed) {
+Json job_json(const fabric::Topology& topology, const PlacedJob& placed) {
   return {{"id", placed.job.id},
           {"name", placed.job.name},
           {"user", placed.job.user},
@@ -67,10 +67,11 @@ Json job_json(const PlacedJob& placed) {
           {"fewestLeafGroups", placed.fewest_groups},
           {"ringCrossings", placed.crossings},
           {"fewestRingCrossings", placed.fewest_crossings},
-          {"orderKnown", placed.job.order_known}};
+          {"orderKnown", placed.job.order_known},
+          {"sharePartition", share_a_partition(topology, placed.hosts)}};
 }
 
-void add_job_advice(ReportSection& section, const std::vector<PlacedJob>& jobs) {
+void add_job_advice(ReportSection& section, const SiteView& site, const std::vector<PlacedJob>& jobs) {
   std::vector<std::string> straddling, disordered;
   std::size_t gpus = 0;
   for (const PlacedJob& placed : jobs) {
@@ -86,7 +87,7 @@ void add_job_advice(ReportSection& section, const std::vector<PlacedJob>& jobs) 
          "their traffic crosses spines that others use, too" +
              (gpus > 0 ? "; " + plural(gpus, "GPU is", "GPUs are") + " in them" : std::string()),
          "let Railweave choose the places of jobs to come; a running job moves only with a restart",
-         "railweave lab place FABRIC --tp 8 --dp N", straddling});
+         site.commands.part(".sections.jobs.jobs"), straddling});
   }
   if (!disordered.empty()) {
     section.advice.push_back(
@@ -95,14 +96,15 @@ void add_job_advice(ReportSection& section, const std::vector<PlacedJob>& jobs) 
              " nodes in an order that crosses leaf groups more often than another would",
          "certain for rings in the order of the nodes; a library that orders rings by itself may do better",
          "each crossing sends the ring's bytes through a spine once more",
-         "order ranks by leaf group at the next start (SLURM_HOSTFILE, or Railweave's rank map)", "", disordered});
+         "order ranks by leaf group at the next start (SLURM_HOSTFILE, or Railweave's rank map)",
+         site.commands.part(".sections.jobs.jobs"), disordered});
   }
 }
 
-void add_partitions(ReportSection& section, const fabric::Topology& topology, const std::vector<PlacedJob>& jobs) {
+void add_partitions(ReportSection& section, const SiteView& site, const std::vector<PlacedJob>& jobs) {
   std::vector<std::string> apart;
   for (const PlacedJob& placed : jobs) {
-    if (!share_a_partition(topology, placed.hosts)) apart.push_back(label_of(placed));
+    if (!share_a_partition(*site.topology, placed.hosts)) apart.push_back(label_of(placed));
   }
   if (apart.empty()) return;
   section.advice.push_back(
@@ -111,7 +113,7 @@ void add_partitions(ReportSection& section, const fabric::Topology& topology, co
        "certain, as far as partitions and the list of jobs are of one time",
        "its ranks cannot reach each other over InfiniBand: they fail, or go by another network",
        "give the job nodes of one partition, or add their ports to it in UFM",
-       "railweave place --gpus N --node-selector partition/0x0012=full", apart});
+       site.commands.part(".sections.jobs.jobs"), apart});
 }
 
 void add_sharing(ReportSection& section, const SiteView& site, const std::vector<PlacedJob>& jobs) {
@@ -147,8 +149,8 @@ void add_sharing(ReportSection& section, const SiteView& site, const std::vector
                  : "on Railweave's routes, as no dump of tables was given; those of the switches may differ",
        fmt::format("where {} jobs send at once, each has a part of the port's rate: their steps vary with each other's",
                    shared.front().jobs.size()),
-       "place jobs inside leaf groups, or give the important ones a guarantee", "railweave lab flows FABRIC JOBS",
-       names});
+       "place jobs inside leaf groups, or give the important ones a guarantee",
+       site.commands.part(".sections.jobs.sharedPorts"), names});
 }
 
 }  // namespace
@@ -166,7 +168,7 @@ ReportSection jobs_section(const SiteView& site) {
   ReportTable table{{"job", "user", "hosts", "GPUs", "leaf groups (fewest)", "ring crossings (fewest)"}, {}, 0};
   std::size_t unknown = 0;
   for (const PlacedJob& placed : jobs) {
-    rows.push_back(job_json(placed));
+    rows.push_back(job_json(*site.topology, placed));
     unknown += placed.unknown_hosts;
     table.add({label_of(placed), placed.job.user, std::to_string(placed.hosts.size()),
                placed.job.gpus == 0 ? "-" : std::to_string(placed.job.gpus),
@@ -181,8 +183,8 @@ ReportSection jobs_section(const SiteView& site) {
   section.pictures.push_back(squares(site, jobs));
   section.text = "Each square is a host, each row a leaf group; a colour is a job, a frame a host that lacks a rail.";
   section.tables.push_back(std::move(table));
-  add_job_advice(section, jobs);
-  add_partitions(section, *site.topology, jobs);
+  add_job_advice(section, site, jobs);
+  add_partitions(section, site, jobs);
   add_sharing(section, site, jobs);
   return section;
 }

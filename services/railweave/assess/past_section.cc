@@ -30,7 +30,7 @@ Json replay_json(const ReplayReport& report) {
           {"groupsNeeded", report.spread.least_racks}};
 }
 
-Advice loss_advice(const PastMonth& month) {
+Advice loss_advice(const PastMonth& month, const ReportCommands& commands) {
   const Interval& lost = month.lost_gpu_h;
   return {"placementLoss",
           lost.low > 0 ? "warning" : "info",
@@ -39,7 +39,7 @@ Advice loss_advice(const PastMonth& month) {
               ", by resampling jobs; the time of a step is predicted for a model that is assumed, not measured",
           formatted("%.1f %% of all GPU hours", month.gpu_h > 0 ? 100 * lost.mean / month.gpu_h : 0),
           "let Railweave place jobs; begin with one partition, beside the scheduler that is there",
-          "railweave lab replay TRACE --fabric FABRIC --policy all",
+          commands.part(".sections.past"),
           {}};
 }
 
@@ -106,7 +106,7 @@ ReportSection past_section(const SiteView& site) {
       "the "
       "accounting: limits, reservations, hosts that were down.";
   add_replays(section, month);
-  if (month.placed > 0) section.advice.push_back(loss_advice(month));
+  if (month.placed > 0) section.advice.push_back(loss_advice(month, site.commands));
   return section;
 }
 

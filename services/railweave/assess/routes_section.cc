@@ -8,6 +8,7 @@
 #include "services/railweave/assess/link_loads.h"
 #include "services/railweave/assess/sections.h"
 #include "services/railweave/terminal/formatted.h"
+#include "services/railweave/terminal/shell_text.h"
 
 namespace railweave::cli {
 namespace {
@@ -44,9 +45,21 @@ std::vector<std::string> audit_row(const std::string& name, const fabric::Topolo
           fmt::format("{} links", audit.longest_route)};
 }
 
+std::string how_sure_of_lanes(const SiteView& site) {
+  if (!site.levels) return "certain if all routes share one virtual lane; a dump of tables does not tell lanes";
+  const std::string lanes = site.lane_maps_told
+                                ? "certain on the lanes that path records and maps of levels tell"
+                                : "certain if each service level has a lane of its own; path records do not tell lanes";
+  if (site.levels->missing == 0) return lanes;
+  return lanes + fmt::format("; {} without a record {} taken for level 0",
+                             plural(site.levels->missing, "path", "paths"), site.levels->missing == 1 ? "is" : "are");
+}
+
 std::vector<Advice> held_advice(const SiteView& site, const fabric::AuditReport& held, const fabric::AuditReport& own) {
   std::vector<Advice> advice;
-  const std::string command = "railweave lab route FABRIC --against " + site.held_from;
+  std::string compare = "route - --against " + shell_quoted(site.held_from);
+  if (!site.links_from.empty()) compare += " --against-subnet " + shell_quoted(site.links_from);
+  const std::string command = site.commands.lab(compare);
   if (dead_pairs(held) > 0) {
     advice.push_back({"heldDeadPairs",
                       "error",
@@ -62,10 +75,10 @@ std::vector<Advice> held_advice(const SiteView& site, const fabric::AuditReport&
     advice.push_back({"heldCreditLoops",
                       "warning",
                       "the routes that switches hold can wait for each other in a circle",
-                      "certain if all routes share one virtual lane; a dump of tables does not tell lanes",
+                      how_sure_of_lanes(site),
                       "under load, all traffic through the circle stops until packets are dropped",
                       "use an engine without credit loops, or one with lanes",
-                      command,
+                      site.levels ? site.commands.part(".sections.routes.held") : command,
                       {}});
   }
   const auto own_load = static_cast<double>(own.max_link_load_hosts);
@@ -107,6 +120,14 @@ ReportSection routes_section(const SiteView& site) {
     section.data["held"]["source"] = site.held_from;
     section.data["held"]["unknownSwitches"] = site.held->unknown_switches;
     section.data["held"]["unknownLids"] = site.held->unknown_lids;
+    section.data["held"]["lanes"] = std::max(1U, site.held_lanes.used());
+    if (site.levels) {
+      section.data["held"]["levels"] = {{"used", site.levels->levels},
+                                        {"paths", site.levels->paths},
+                                        {"withoutRecord", site.levels->missing},
+                                        {"unknownPaths", site.levels->unknown},
+                                        {"differOnOneSwitch", site.levels->differ}};
+    }
     table.rows.push_back(audit_row("held by the switches", t, held));
     section.pictures.push_back(loads_chart({"Railweave", own_loads}, {"held", held_loads}));
     section.advice = held_advice(site, held, own);

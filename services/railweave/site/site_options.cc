@@ -2,11 +2,13 @@
 
 #include <cctype>
 
+#include <fmt/core.h>
 #include <fnmatch.h>
 
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_file.h"
+#include "services/railweave/terminal/shell_text.h"
 
 namespace railweave::cli {
 
@@ -47,6 +49,16 @@ fabric::SiteImportOptions import_options(const SiteOptions& options) {
     };
   }
   return import;
+}
+
+std::string command_words(const SiteOptions& options) {
+  std::string words;
+  if (!options.token_file.empty()) words += " --source-token-file " + shell_quoted(options.token_file);
+  if (!options.hosts.empty()) words += " --hosts " + shell_quoted(options.hosts);
+  if (!options.subnet.empty()) words += " --subnet " + shell_quoted(options.subnet);
+  if (options.gpus_per_node) words += fmt::format(" --gpus-per-node {}", *options.gpus_per_node);
+  if (options.nvlink_domain) words += fmt::format(" --nvlink-domain {}", *options.nvlink_domain);
+  return words;
 }
 
 }  // namespace railweave::cli

@@ -20,6 +20,8 @@ struct SiteOptions {
 
 void add_site_options(CLI::App& command, SiteOptions& options);
 fabric::SiteImportOptions import_options(const SiteOptions& options);
+// Those that are set, as words of a command line with a blank before each; the token's file too, never the token.
+std::string command_words(const SiteOptions& options);
 // How sources that are URLs are read: with the certificates and the time limit of every command. Throws CommandFailure.
 FetchAccess fetch_access(const SiteOptions& options, const GlobalOptions& global);
 
