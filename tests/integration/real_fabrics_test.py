@@ -48,6 +48,14 @@ def main():
             lab = railweave("lab", "fabric", str(data / name))
             assert {key: lab[key] for key in known} == known, f"{name}: lab differs from the service"
 
+        # Two subnets at once: LIDs of one are not those of the other, and the same dump twice is one fabric.
+        compute, storage = str(data / "ib/dgx-h100-ndr.ibnetdiscover.txt"), str(data / "ib/selene.storage.txt")
+        both = railweave("fabric", "import", compute, storage)
+        codes = {finding["code"] for finding in railweave("fabric", "check")["findings"]}
+        assert both["subnets"] == 2 and both["switches"] == 200 and "subnetOfItsOwn" in codes, both
+        assert not codes & {"duplicateLid", "severalComponents"}, codes
+        assert railweave("fabric", "import", compute, compute)["switches"] == 40
+
         # A placement on the real compute fabric: its 119 DGX hosts get 8 GPUs each, no other host gets any.
         dump = str(data / "ib/dgx-h100-ndr.ibnetdiscover.txt")
         railweave("fabric", "import", dump, "--gpus-per-node", "8", "--nvlink-domain", "8")
