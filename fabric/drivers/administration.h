@@ -33,6 +33,8 @@ struct AdministrationReport {
 struct MulticastReport {
   std::size_t groups = 0, members = 0;  // members: of all groups
   std::size_t unreachable = 0;          // members that no switch leads to
+  std::size_t unproven = 0;             // groups that are not led, as packets of their level could wait in a circle
+  std::size_t left_out = 0;             // switches that only cables join over which packets could
   std::size_t blocks = 0;               // of switches' tables that were changed
   std::size_t failed = 0;               // blocks that switches did not take; they are written again with the next call
   std::uint64_t revision = 0;           // of what is in switches now (AdministrationCounts)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Multicast of a subnet in direct mode. Clients on other nodes join as IPoIB does; what switches hold is read by dump_fts and flooded apart from
 Railweave, and traced by ibtracert: before and after cut cables, a lost spine, members that vanish, and a restart of the service. osmtest's
-multicast flow asks the same of it as of OpenSM; and OpenSM's answers to the same clients on the same subnet are the same.
+multicast flow asks the same of it as of OpenSM; and OpenSM's answers to the same clients on the same subnet are the same. With `lanes`: on a torus, beside routes on two lanes.
 
-multicast_test.py BIN_FOLDER RMPP_KERNEL SA_CLIENT      exit code 77: skipped, and why
+multicast_test.py BIN_FOLDER RMPP_KERNEL SA_CLIENT [lanes]      exit code 77: skipped, and why
 """
 import shutil
 import sys
@@ -12,10 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from administration_test import TREE, hosts_of  # noqa: E402
-from direct_lanes_test import accept  # noqa: E402
+from direct_lanes_test import LANES, SHAPES, Levels, accept  # noqa: E402
 from ibsim import Ibsim, missing, stop  # noqa: E402
+from lane_walk import LaneWalk  # noqa: E402
 from live import LiveService, generate  # noqa: E402
-from multicast_walk import check_group, multicast_tables  # noqa: E402
+from multicast_walk import add_waits, check_group, multicast_tables  # noqa: E402
 from sa_query import SaQuery, last_64  # noqa: E402
 from switch_walk import SwitchWalk  # noqa: E402
 from waiting import until  # noqa: E402
@@ -184,6 +185,49 @@ def railweave(sim, binaries, kernel, client, folder, subnet, hosts):
     return answers, chosen, paths
 
 
+def beside_lanes(binaries, kernel, client, folder):
+    """On a torus, whose routes use two lanes: what packets to groups wait for closes no circle with all paths between adapters."""
+    _, netlist, subnet = generate(binaries / "railweave", SHAPES["torus"][0], folder)
+    hosts = hosts_of(netlist)
+    key_file = folder / "sa.key"
+    key_file.write_text(KEY + "\n")
+    key_file.chmod(0o600)
+    keys = f'{LANES}\nadministration_key_file = "{key_file}"'
+    with Ibsim(netlist, host=hosts[0]) as sim, LiveService(sim, binaries, folder, subnet, keys) as service:
+        accept(service)
+        service.wait("synced on lanes", lambda s: s["phase"] == "synced" and s["lanes"]["used"] > 1, 60)
+        sa = SaQuery(sim, kernel, hosts[3], KEY)
+        sa.wait()
+        walk = LaneWalk(sim)
+        guids = [int(host.partition("-")[2], 16) for host in hosts]
+        joined = list(range(1, len(hosts), 2))
+        clients = Clients(sim, client, hosts, guids)
+        for host in joined:
+            clients.as_ipoib(host)
+        receivers = [guids[host] for host in joined]
+        wait_led(sim, walk, {0xC000: receivers, 0xC001: receivers})
+        for cut in (False, True):
+            if cut:
+                end = next(end for end, peer in sorted(walk.cables.items()) if peer[0] not in walk.ends and end[1] in multicast_tables(sim)[end[0]].get(0xC000, ()))
+                sim.console(f'Unlink "{walk.console_name(end[0], netlist)}"[{end[1]}]')
+                service.wait("repaired", lambda s: s["phase"] == "synced" and s["linksDown"] == 1, 30)
+                walk = LaneWalk(sim)
+                wait_led(sim, walk, {0xC000: receivers, 0xC001: receivers})
+            walk.add_all(Levels(service, walk.lids))
+            assert not walk.lost and not walk.circle()
+            alone = sum(len(others) for others in walk.next.values())
+            levels = {int(one["Mlid"], 16): int(one["SL"], 16) for one in sa.dumps("-m") if "SL" in one}
+            for lid in (0xC000, 0xC001):
+                for source in receivers:
+                    add_waits(walk, multicast_tables(sim), lid, source, levels.get(lid, 0))
+            circle = walk.circle()
+            assert not circle, f"packets wait for each other on {len(circle)} lanes of links, as {circle[:4]}"
+            more = sum(len(others) for others in walk.next.values()) - alone
+            assert more > 0, "groups add nothing to what waits: the test holds nothing"
+            print(f"{'after a cut' if cut else 'whole'}: {len(joined)} members of 2 groups add {more} turns to {alone}, and no circle")
+    return 0
+
+
 def by_opensm(sim, kernel, client, folder, hosts, chosen):
     env = {"OSM_CACHE_DIR": str(folder), "OSM_TMP_DIR": str(folder)}
     opensm = sim.open(["opensm", "-e", "-R", "updn", "-f", str(folder / "osm.log"), "-D", "0x43"], seconds=100, host=hosts[0], behind=kernel, env=env)
@@ -204,6 +248,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="railweave-mc-") as name:
         folder = Path(name)
+        if sys.argv[4:] == ["lanes"]:
+            return beside_lanes(binaries, kernel, str(client), folder)
         _, netlist, subnet = generate(binaries / "railweave", TREE, folder)
         hosts = hosts_of(netlist)
         with Ibsim(netlist, host=hosts[0]) as sim:

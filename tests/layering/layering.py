@@ -62,7 +62,7 @@ MAY_INCLUDE = {
     "fabric/drivers": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/delta", "fabric/qos"],
     "fabric/drivers/infiniband/mad": ["fabric/base", "fabric/topology"],
     # What the subnet's administration answers, from a snapshot.
-    "fabric/drivers/infiniband/administration": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/qos",
+    "fabric/drivers/infiniband/administration": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/levels", "fabric/qos",
                                                  "fabric/drivers/infiniband/mad"],
     # What a node's description says of its host is read as the file formats read it.
     "fabric/drivers/infiniband": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband",

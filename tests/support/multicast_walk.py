@@ -30,6 +30,23 @@ def flood(walk, tables, lid, source):
     return got
 
 
+def add_waits(lane_walk, tables, lid, source, level):
+    """What packets that `source` sends to the group on that service level wait for, with what the LaneWalk has of others."""
+    arriving = [(*lane_walk.ends[source], None)]
+    for count, (switch, came_by, before) in enumerate(arriving):
+        assert count < 1000, f"a packet of {source:x} to {lid:#x} goes round"
+        for port in tables.get(switch, {}).get(lid, set()) - {came_by}:
+            peer = lane_walk.cables.get((switch, port))
+            if peer is None or peer[0] in lane_walk.ends:
+                continue
+            channel = (switch, port, lane_walk.maps[switch, came_by, port][level])
+            assert channel[2] != 15, f"{lid:#x} is dropped at {switch:x}/{port}"
+            lane_walk.next.setdefault(channel, set())
+            if before:
+                lane_walk.next[before].add(channel)
+            arriving.append((*peer, channel))
+
+
 def check_group(walk, tables, lid, receivers, senders=()):
     """Each receiver gets each packet of every member once, and no other any."""
     for source in {*receivers, *senders}:

@@ -404,7 +404,7 @@ Result<MulticastReport> InfinibandDriver::keep_multicast(bool verify) {
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   for (std::size_t n = 0; n < map_.nodes.size(); ++n) table_exchange_.forgive(n + 1);
   report.revision = multicast.revision;
-  if (auto kept = multicast_.keep(table_exchange_, map_, *subnet, *multicast.members, verify, report); !kept) {
+  if (auto kept = multicast_.keep(table_exchange_, map_, subnet, *multicast.members, verify, report); !kept) {
     return std::unexpected(kept.error());
   }
   server_->publish(multicast_.tables());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "fabric/drivers/infiniband/administration/multicast_trees.h"
 #include "fabric/drivers/infiniband/mad/smp.h"
 
 namespace railweave::fabric::infiniband {
@@ -14,12 +13,21 @@ std::uint8_t positions_of(const SubnetNode& node) {
   return static_cast<std::uint8_t>((node.ports.size() + kMulticastPositionPorts - 1) / kMulticastPositionPorts);
 }
 
+// Its packets are on levels that no circle was found for.
+bool may_lead(const AdministeredSubnet& subnet, const ProvenCables& proven, const MulticastMembers& group) {
+  constexpr unsigned kLevelBits = 32;
+  if (proven.levels == UINT32_MAX) return true;
+  const PartitionService* partition = subnet.partition(group.key);
+  const unsigned first = partition == nullptr ? 0 : partition->first_level;
+  return group.level >= first && group.level - first < kLevelBits && (proven.levels >> (group.level - first) & 1U) != 0;
+}
+
 }  // namespace
 
 // What each present switch is to hold: of the blocks that groups use, and of those that they used before.
 void MulticastWriter::plan(const SubnetMap& map, const AdministeredSubnet& subnet,
                            const std::vector<MulticastMembers>& groups, MulticastReport& report) {
-  const AttachedSwitches attached = attached_switches(subnet);
+  const AttachedSwitches& attached = attached_;
   std::erase_if(switches_, [&](const auto& entry) { return map.find(entry.first) == nullptr; });
   for (const std::uint32_t n : attached.nodes) {
     const Guid guid = subnet.nodes()[n].info.node_guid;
@@ -36,11 +44,16 @@ void MulticastWriter::plan(const SubnetMap& map, const AdministeredSubnet& subne
       }
     }
   }
-  MulticastTrees trees(attached.graph);
+  MulticastTrees trees(proven_.graph);
+  report.left_out = proven_.left_out;
   for (const MulticastMembers& group : groups) {
     const auto places = places_of(subnet, attached, group);
     report.members += group.members.size();
     report.unreachable += group.members.size() - places.size();
+    if (!may_lead(subnet, proven_, group)) {
+      ++report.unproven;
+      continue;
+    }
     const unsigned entry = group.lid - kFirstMulticastLid;
     for (const auto& [sw, ports] : trees.grow(places, group.lid)) {
       const auto known = switches_.find(subnet.nodes()[attached.nodes[sw]].info.node_guid);
@@ -113,9 +126,14 @@ MulticastTablesPtr MulticastWriter::tables() const {
   return tables;
 }
 
-Result<void> MulticastWriter::keep(MadExchange& exchange, const SubnetMap& map, const AdministeredSubnet& subnet,
+Result<void> MulticastWriter::keep(MadExchange& exchange, const SubnetMap& map, const AdministeredSubnetPtr& subnet,
                                    const std::vector<MulticastMembers>& groups, bool verify, MulticastReport& report) {
-  plan(map, subnet, groups, report);
+  if (proven_of_ != subnet) {
+    attached_ = attached_switches(*subnet);
+    proven_ = proven_cables(*subnet, attached_);
+    proven_of_ = subnet;
+  }
+  plan(map, *subnet, groups, report);
   for (auto& [guid, one] : switches_) {
     for (auto& [place, block] : one.blocks) block.is_broken = false;
   }

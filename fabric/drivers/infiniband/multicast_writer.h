@@ -14,6 +14,8 @@
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
 #include "fabric/drivers/infiniband/administration/multicast_book.h"
 #include "fabric/drivers/infiniband/administration/multicast_tables.h"
+#include "fabric/drivers/infiniband/administration/multicast_trees.h"
+#include "fabric/drivers/infiniband/administration/proven_cables.h"
 #include "fabric/drivers/infiniband/mad/table_blocks.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
@@ -23,7 +25,7 @@ namespace railweave::fabric::infiniband {
 class MulticastWriter {
  public:
   // Counts blocks and members into the report. verify: what was written before is read again. Errors: the port failed.
-  Result<void> keep(MadExchange& exchange, const SubnetMap& map, const AdministeredSubnet& subnet,
+  Result<void> keep(MadExchange& exchange, const SubnetMap& map, const AdministeredSubnetPtr& subnet,
                     const std::vector<MulticastMembers>& groups, bool verify, MulticastReport& report);
   // As last written or read back.
   [[nodiscard]] MulticastTablesPtr tables() const;
@@ -50,6 +52,10 @@ class MulticastWriter {
   Result<void> write(MadExchange& exchange, const SubnetMap& map, Step step, MulticastReport& report);
 
   std::map<Guid, Switch> switches_;
+  // Of the snapshot that was used last.
+  AdministeredSubnetPtr proven_of_;
+  AttachedSwitches attached_;
+  ProvenCables proven_;
 };
 
 }  // namespace railweave::fabric::infiniband

@@ -31,14 +31,15 @@ class MulticastWriterTest : public SmallSubnetTest {
     RoutingInput input;
     input.view = FabricView(driver().discover()->topology);
     input.scope = RoutingScope::make(input.view.topology_ptr(), {.switch_management = true}).value();
-    known_.emplace(administered_devices(driver().map(), *input.view.topology_ptr()),
-                   AdministeredSubnet::Manager{.lid = 1, .info = {}},
-                   choose_engine(*input.scope).engine->route(input).value(), std::vector<PartitionService>{}, nullptr);
+    known_ = std::make_shared<const AdministeredSubnet>(
+        administered_devices(driver().map(), *input.view.topology_ptr()),
+        AdministeredSubnet::Manager{.lid = 1, .info = {}}, choose_engine(*input.scope).engine->route(input).value(),
+        std::vector<PartitionService>{}, nullptr);
   }
   MulticastReport keep(bool verify = false) {
     MulticastReport report;
     for (std::size_t n = 0; n < driver().map().nodes.size(); ++n) exchange_.forgive(n + 1);
-    EXPECT_TRUE(writer_.keep(exchange_, driver().map(), *known_, groups_, verify, report));
+    EXPECT_TRUE(writer_.keep(exchange_, driver().map(), known_, groups_, verify, report));
     return report;
   }
   // How often each adapter gets a packet to the group from one of them; nothing: it goes round.
@@ -90,7 +91,7 @@ class MulticastWriterTest : public SmallSubnetTest {
   MadExchange exchange_;
   MulticastWriter writer_;
   std::vector<LidAssignment> lids_;
-  std::optional<AdministeredSubnet> known_;
+  AdministeredSubnetPtr known_;
   std::vector<MulticastMembers> groups_;
 };
 

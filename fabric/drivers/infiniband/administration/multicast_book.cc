@@ -181,7 +181,8 @@ void MulticastBook::clear() {
 MulticastMembersPtr MulticastBook::members() const {
   auto all = std::make_shared<std::vector<MulticastMembers>>();
   for (const auto& [mgid, group] : groups_) {
-    MulticastMembers& one = all->emplace_back(MulticastMembers{.lid = group.terms.lid, .members = {}});
+    MulticastMembers& one = all->emplace_back(
+        MulticastMembers{.lid = group.terms.lid, .members = {}, .key = group.terms.key, .level = group.terms.level});
     for (const auto& [port, member] : group.members) {
       one.members.push_back({port, (member.join_state & JoinState::kReceives) != 0});
     }

@@ -29,6 +29,8 @@ struct MulticastMembers {
   };
   Lid lid = 0;
   std::vector<Member> members;  // ascending by port
+  std::uint16_t key = 0;        // of its partition
+  std::uint8_t level = 0;       // service level of its packets
   friend bool operator==(const MulticastMembers&, const MulticastMembers&) = default;
 };
 // Ascending by LID; groups without members are among them.

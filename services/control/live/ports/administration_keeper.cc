@@ -73,11 +73,17 @@ Result<void> AdministrationKeeper::keep_multicast(std::uint64_t revision) {
   if (!context_.mode_holds()) return {};
   const auto report = context_.driver().keep_multicast(verifies);
   if (!report) return context_.not_written(report.error());
-  const bool is_new = report->blocks > 0 || report->failed != led_.failed || report->unreachable != led_.unreachable;
+  const bool is_new = report->blocks > 0 || report->failed != led_.failed || report->unreachable != led_.unreachable ||
+                      report->unproven != led_.unproven || report->left_out != led_.left_out;
   if (is_new) {
     context_.log().write(report->failed > 0 ? log::Level::warn : log::Level::info,
                          "multicast: {} groups, {} members ({} not reached); {} blocks written, {} not taken",
                          report->groups, report->members, report->unreachable, report->blocks, report->failed);
+  }
+  if (is_new && report->unproven + report->left_out > 0) {
+    context_.log().warn(
+        "multicast: {} groups and {} switches without a tree that is free of circles on the lanes of routes",
+        report->unproven, report->left_out);
   }
   led_ = *report;
   led_us_ = now;
