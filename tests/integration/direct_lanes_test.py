@@ -103,6 +103,9 @@ def several(binaries, folder, name):
         service.wait("synced again", lambda s: s["phase"] == "synced" and s["lanes"]["used"] == lanes, 60)
         assert walked(sim, service, "restarted").maps == maps
         assert len(service.events("routes.programmed")) == repairs, "a restart wrote tables"
+        # After the cut and after its end: the log of the first run says what the walk above has found.
+        kept = service.log.count("levels: paths keep their service levels, which passed the audit on the new tables")
+        assert kept >= 2, f"{kept} reports of levels in:\n{service.log[-3000:]}"
         first = status["repairs"][-1]
         print(f"{name}: {len(walk.ends)} adapters, {len(walk.tables)} switches, {lanes} lanes, {levels} levels: accepted to synced in {took:.1f} s, "
               f"of that {first['programmedUs'] / 1000:.1f} ms with tables of ports; one cut: computed after {repair['computedUs'] / 1000:.1f} ms, "

@@ -143,6 +143,8 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
     context_.log().write(update.is_verified ? log::Level::debug : log::Level::error, "audit: {}",
                          update.is_verified ? "passed" : wanted_.fault());
   }
+  if (!update.is_same && writes && !wanted_.old_levels().empty())
+    context_.log().info("levels: {}", wanted_.old_levels());
   if (!update.is_verified && writes) {
     status.problem = refusal;
     return;

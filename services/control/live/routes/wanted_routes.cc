@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/routing/audit/changed_routes.h"
 #include "services/control/live/routes/table_reading.h"
 
@@ -13,6 +15,7 @@ void WantedRoutes::set_base(FabricRoutesPtr base, std::span<const fabric::Switch
   planes_ = planes_of(base_->scope(), switches);
   routing_.reset();
   prepared_.reset();
+  old_levels_.clear();
 }
 
 Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std::uint64_t view_version,
@@ -31,6 +34,7 @@ Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std:
   view_ = std::move(view);
   const Update update{.is_verified = verify(*routing),
                       .is_same = routing_ && same_tables(routing_->tables, routing->tables)};
+  if (routing_ && !update.is_same) old_levels_ = judged_levels(*routing, update.is_verified);
   routing_ = std::move(*routing);
   computed_at_us_ = now_us;
   if (!update.is_same) {
@@ -54,6 +58,32 @@ bool WantedRoutes::verify(const fabric::Routing& routing) {
   const auto report = audit_of(view_, routing, planes_, fabric::AuditOptions::on_all_cores());
   fault_ = fault_of(report);
   return report.verified();
+}
+
+// Where levels are the same, they passed the audit with the routes; others are audited on the new tables.
+std::string WantedRoutes::judged_levels(const fabric::Routing& now, bool is_verified) const {
+  fabric::Routing kept = now;
+  bool several = false, same = true, known = true;
+  for (const fabric::PlaneId plane : planes_) {
+    const std::size_t i = plane.index();
+    if (i >= now.lanes.planes.size() || i >= routing_->lanes.planes.size()) continue;
+    const fabric::PlaneLanes &had = routing_->lanes.planes[i], &has = now.lanes.planes[i];
+    several = several || !has.single();
+    same = same && had == has;
+    known = known && had.levels <= has.levels;
+    kept.lanes.planes[i].path_level = had.path_level;
+  }
+  if (!several) return {};
+  if (!known) return "new routes have fewer service levels than those before: senders must ask again";
+  if (same) {
+    return is_verified ? "paths keep their service levels, which passed the audit on the new tables"
+                       : "paths keep their service levels, on tables that did not pass the audit";
+  }
+  const auto report = audit_of(view_, kept, planes_, fabric::AuditOptions::on_all_cores());
+  if (report.credit_loops == 0) return "senders that keep the service levels from before close no credit loop";
+  return fmt::format(
+      "senders that keep the service levels from before close credit loops on {} lanes until they ask again",
+      report.credit_loops);
 }
 
 unsigned WantedRoutes::lanes_used() const {

@@ -57,6 +57,8 @@ class WantedRoutes {
   [[nodiscard]] bool are_impossible() const { return is_impossible_; }        // for the view asked for last
   // None: they may not be written. lanes: how many the subnet has for them.
   [[nodiscard]] std::optional<ClearedRoutes> cleared(unsigned lanes) const;
+  // What senders meet on these that keep the service levels of the routes before, for people; "": all use one lane.
+  [[nodiscard]] const std::string& old_levels() const { return old_levels_; }
   [[nodiscard]] std::optional<std::uint64_t> unreachable_pairs() const { return unreachable_pairs_; }
   // Nothing was computed for a moment: there is time for what can wait.
   [[nodiscard]] bool are_quiet(std::int64_t now_us) const;
@@ -68,6 +70,7 @@ class WantedRoutes {
 
  private:
   bool verify(const fabric::Routing& routing);
+  [[nodiscard]] std::string judged_levels(const fabric::Routing& now, bool is_verified) const;
 
   RouteAudit& audit_;
   FabricRoutesPtr base_, prepared_;
@@ -77,7 +80,7 @@ class WantedRoutes {
   std::uint64_t version_;
   std::uint64_t view_version_ = UINT64_MAX;
   std::int64_t computed_at_us_ = 0;
-  std::string fault_;
+  std::string fault_, old_levels_;
   bool is_audited_ = false, is_impossible_ = false;
   std::optional<std::uint64_t> unreachable_pairs_;  // none: not audited yet
 };
