@@ -214,7 +214,14 @@ def main():
         hosts = hosts_of(netlist)
         with Ibsim(netlist, host=hosts[0]) as sim:
             own = railweave(sim, binaries, kernel, str(client), str(program), folder, subnet, hosts)
-            theirs = by_opensm(sim, kernel, str(client), str(program), folder, hosts)
+        theirs = None
+        for _ in range(3):  # ibsim tells a trap once, and OpenSM may miss one that comes while it sweeps
+            with Ibsim(netlist, host=hosts[0]) as sim:
+                try:
+                    theirs = by_opensm(sim, kernel, str(client), str(program), folder, hosts)
+                    break
+                except AssertionError as problem:
+                    print(f"OpenSM: {problem}")
     assert own == theirs, (own, theirs)
     print(f"{sum(map(len, own.values()))} reports of {len(own)} events, the same as OpenSM's; silent subscribers are told 4 times, those gone no more")
     return 0

@@ -52,7 +52,7 @@ class MulticastWriter {
   Result<void> write(MadExchange& exchange, const SubnetMap& map, Step step, MulticastReport& report);
 
   std::map<Guid, Switch> switches_;
-  // Of the snapshot that was used last.
+  // From the snapshot that was used last.
   AdministeredSubnetPtr proven_of_;
   AttachedSwitches attached_;
   ProvenCables proven_;

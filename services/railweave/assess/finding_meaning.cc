@@ -68,7 +68,7 @@ constexpr auto kOfNames = std::to_array<FindingMeaning>({
     {"duplicateDescription", "certain", "adapters of one machine may count as two machines",
      "give each a node description of its own, as rdma-ndd does, and take the dump again"},
     {"duplicateName", "certain", "the switch is shown under another name", "give each switch a name of its own"},
-    {"unprintableName", "certain", "the name is shown with escapes", "set the node description anew"},
+    {"unprintableName", "certain", "the name is shown with escapes", "set another node description"},
 });
 
 // Of sources: what they leave out, and where they contradict each other.
@@ -102,7 +102,7 @@ constexpr auto kOfSources = std::to_array<FindingMeaning>({
      "its other cables are missing here", "take the dump again, whole"},
     {"duplicateSection", "certain that the source describes it twice", "none, where both say the same",
      "was the dump taken twice into one file?"},
-    {"tooManyFindings", "certain", "more is wrong than is listed", "mend what is listed, and look again"},
+    {"tooManyFindings", "certain", "more is wrong than is listed", "repair what is listed, and look again"},
 });
 
 // Of GPUs: NVLink domains, adapters.

@@ -1,4 +1,4 @@
-// Trees that were cabled without some of their links: sound, no fuller than the closed form alone leaves them, and with just the
+// Trees that were cabled without some of their links: free of circles, no fuller than the closed form alone leaves them, and with just the
 // entries that are found one by one, against packets that are followed.
 #include <algorithm>
 #include <cstdint>
@@ -57,7 +57,7 @@ std::size_t entries_that_differ(const Plane& plane, const PlaneState& state, con
   return differ;
 }
 
-TEST(LostCables, TreesAreSoundAndNoFullerThanTheClosedFormAlone) {
+TEST(LostCables, TreesHaveNoCirclesAndAreNoFullerThanTheClosedFormAlone) {
   std::size_t fewer = 0, compared = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const RoutingInput input = input_of(make_fat_tree(random_shape(seed)));
