@@ -36,6 +36,7 @@
 #include "fabric/formats/sources/compare_cables.h"
 #include "fabric/formats/sources/nmx_hosts.h"
 #include "fabric/formats/sources/ufm_join.h"
+#include "fabric/formats/text/name_text.h"
 #include "fabric/topology/topology.h"
 #include "fabric/topology/topology_builder.h"
 

@@ -14,8 +14,8 @@ inline constexpr std::size_t kRowBlock = 64;
 // All functions work on n bytes, n a multiple of kRowBlock, of rows that do not overlap.
 // to = min(to, from + 1)
 void relax_over_link(std::uint8_t* to, const std::uint8_t* from, std::size_t n);
-// to = min(to, from + 1) where flag
-void relax_over_link_where(std::uint8_t* to, const std::uint8_t* from, const std::uint8_t* flag, std::size_t n);
+// to = min(to, from + 1) where `where`
+void relax_over_link_where(std::uint8_t* to, const std::uint8_t* from, const std::uint8_t* where, std::size_t n);
 // to = down where down is not kUnreachable, else by_up
 void prefer_down(std::uint8_t* to, const std::uint8_t* down, const std::uint8_t* by_up, std::size_t n);
 // to = min(a, b)
