@@ -47,9 +47,9 @@ std::vector<std::string> audit_row(const std::string& name, const fabric::Topolo
 
 std::string how_sure_of_lanes(const SiteView& site) {
   if (!site.levels) return "certain if all routes share one virtual lane; a dump of tables does not tell lanes";
-  const std::string lanes = site.lane_maps_told
-                                ? "certain on the lanes that path records and maps of levels tell"
-                                : "certain if each service level has a lane of its own; path records do not tell lanes";
+  std::string lanes = site.lane_maps_told
+                          ? "certain on the lanes that path records and maps of levels tell"
+                          : "certain if each service level has a lane of its own; path records do not tell lanes";
   if (site.levels->missing == 0) return lanes;
   return lanes + fmt::format("; {} without a record {} taken for level 0",
                              plural(site.levels->missing, "path", "paths"), site.levels->missing == 1 ? "is" : "are");

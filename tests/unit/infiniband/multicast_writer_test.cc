@@ -54,7 +54,8 @@ class MulticastWriterTest : public SmallSubnetTest {
       const auto [at, in] = arriving[i];
       const auto block = subnet_->node(at).mft.find(entry / 32);
       if (block == subnet_->node(at).mft.end()) continue;
-      const unsigned mask = block->second[2 * (entry % 32)] << 8U | block->second[2 * (entry % 32) + 1];
+      const std::size_t place = std::size_t{2} * (entry % 32);
+      const unsigned mask = block->second[place] << 8U | block->second[place + 1];
       for (unsigned p = 1; p <= 4; ++p) {
         const auto& out = subnet_->node(at).ports[p];
         if ((mask >> p & 1U) == 0 || p == in || out.peer < 0) continue;

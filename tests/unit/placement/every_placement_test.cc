@@ -147,7 +147,7 @@ std::vector<NodePreference> random_preferences(Random& random, std::size_t hosts
     for (std::size_t host = 0; host < hosts; ++host) {
       if (below(random, 3) == 0) preference.nodes.push_back("node-" + std::to_string(host));
     }
-    if (preference.nodes.empty()) preference.nodes.push_back("node-0");
+    if (preference.nodes.empty()) preference.nodes.emplace_back("node-0");
   }
   return preferences;
 }

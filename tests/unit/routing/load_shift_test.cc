@@ -20,7 +20,6 @@ namespace railweave::fabric::load_shift_test {
 namespace {
 
 using testing::build;
-using testing::FatTreeShape;
 using testing::follow;
 using testing::input_of;
 using testing::make_fat_tree;
