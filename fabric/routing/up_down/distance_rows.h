@@ -20,11 +20,11 @@ void relax_over_link_where(std::uint8_t* to, const std::uint8_t* from, const std
 void prefer_down(std::uint8_t* to, const std::uint8_t* down, const std::uint8_t* by_up, std::size_t n);
 // to = min(a, b)
 void minimum(std::uint8_t* to, const std::uint8_t* a, const std::uint8_t* b, std::size_t n);
-// flag = a < b
-void flag_shorter(std::uint8_t* flag, const std::uint8_t* a, const std::uint8_t* b, std::size_t n);
-// flag |= below + 1 == above, where `where`
-void flag_next_where(std::uint8_t* flag, const std::uint8_t* below, const std::uint8_t* above,
-                     const std::uint8_t* where, std::size_t n);
+// to = a < b, as a flag
+void flag_shorter(std::uint8_t* to, const std::uint8_t* a, const std::uint8_t* b, std::size_t n);
+// to |= below + 1 == above, where `where`
+void flag_next_where(std::uint8_t* to, const std::uint8_t* below, const std::uint8_t* above, const std::uint8_t* where,
+                     std::size_t n);
 // The rows of a switch on an order that is not layered; reach.h explains the rules.
 struct SwitchRows {
   const std::uint8_t* down;          // distance going down
@@ -40,8 +40,8 @@ void choose_directions(const SwitchRows& rows, std::size_t n);
 void count_next(std::uint8_t* count, std::uint8_t* last, std::uint8_t number, const std::uint8_t* below,
                 const std::uint8_t* here, const std::uint8_t* barred, std::size_t n);
 
-// flag = below + 1 == here and not barred
-void flag_next(std::uint8_t* flag, const std::uint8_t* below, const std::uint8_t* here, const std::uint8_t* barred,
+// to = below + 1 == here and not barred, as a flag
+void flag_next(std::uint8_t* to, const std::uint8_t* below, const std::uint8_t* here, const std::uint8_t* barred,
                std::size_t n);
 
 }  // namespace railweave::fabric
