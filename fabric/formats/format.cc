@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "fabric/base/byte_order_mark.h"
 #include "fabric/formats/infiniband/netlist_line.h"
 #include "fabric/formats/text/text_lines.h"
 
@@ -70,7 +71,7 @@ std::optional<Format> parse_format(std::string_view text) {
 std::span<const Format> all_formats() { return kFormats; }
 
 Format detect_format(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   if (text.empty()) return Format::unknown;
   if (text.front() == '{') return detect_json(text);

@@ -49,26 +49,32 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
   PlacementResult result = models.size() == 1 ? place_on(spec, models.front(), with_alternatives, excluded)
                                               : place_on_one_model(spec, models, with_alternatives, excluded);
   if (result.outcome == Outcome::placed) see_to_cpu_roles(spec, result);
-  result.warnings = warnings_of(spec, result.placement);
+  add_warnings(spec, result.placement, warnings);
+  result.warnings = std::move(warnings);
   if (spec.across_sites && fabric_->whole() != nullptr) see_to_sites(spec, result);
   return result;
 }
 
-// Without ranks: of the request alone.
 std::vector<std::string> Placer::Impl::warnings_of(const JobSpec& spec, const Placement& placement) {
   std::vector<std::string> warnings;
   (void)excluded_by(spec, warnings);
+  set_preferences(spec);
+  add_warnings(spec, placement, warnings);
+  return warnings;
+}
+
+// For the job that preferences_ are of. Without ranks: of the request alone.
+void Placer::Impl::add_warnings(const JobSpec& spec, const Placement& placement,
+                                std::vector<std::string>& warnings) const {
   if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
     warnings.emplace_back(fabric_->whole() == nullptr
                               ? "no links join the sites of this fabric: acrossSites changes nothing"
                               : "no links between sites are in use: acrossSites changes nothing meanwhile");
   }
-  if (placement.gpu_of_rank.empty()) return warnings;
+  if (placement.gpu_of_rank.empty()) return;
   add_models(placement, warnings);
   add_reduction(spec, placement, warnings);
-  set_preferences(spec);
   std::ranges::move(preferences_.shortfalls(spec, placement.gpu_of_rank), std::back_inserter(warnings));
-  return warnings;
 }
 
 // Refused where they have no places: never only if they would have none with all nodes free and in use.

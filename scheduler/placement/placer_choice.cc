@@ -157,7 +157,6 @@ Placement Placer::Impl::placement_of_best(const JobSpec& spec, const Claims& cla
   placement.gpu_of_rank = std::move(choice_.best().gpu_of_rank);
   placement.idle_gpus = claims.idle_gpus(*fabric_, placement.gpu_of_rank);
   placement.block_gpus = shape.fit.block;
-  placement.unmet_preferences = preferences_.unmet(placement.gpu_of_rank);
   summarize(*fabric_, spec.parallelism, placement);
   return placement;
 }

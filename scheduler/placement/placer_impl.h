@@ -92,6 +92,7 @@ class Placer::Impl {
   [[nodiscard]] PlacementResult refuse_path(const JobSpec& spec, unsigned model, const Placement& placement);
   void see_to_sites(const JobSpec& spec, PlacementResult& result);
   void see_to_cpu_roles(const JobSpec& spec, PlacementResult& result);
+  void add_warnings(const JobSpec& spec, const Placement& placement, std::vector<std::string>& warnings) const;
   void add_models(const Placement& placement, std::vector<std::string>& warnings) const;
   void add_reduction(const JobSpec& spec, const Placement& placement, std::vector<std::string>& warnings) const;
   [[nodiscard]] PlacementResult refuse(const JobSpec& spec, const JobSearch::Filter& filter,

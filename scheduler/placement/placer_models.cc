@@ -54,10 +54,11 @@ PlacementResult Placer::Impl::place_on(const JobSpec& spec, unsigned model, bool
 // The model on which the job is fastest; of those within LayoutChoice::kAsGood the slowest.
 PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<const unsigned> models,
                                                  bool with_alternatives, const std::vector<HostId>& excluded) {
-  const auto time_us = [](const Placement& placement) {
+  const auto unmet = [&](const PlacementResult& result) { return preferences_.unmet(result.placement.gpu_of_rank); };
+  const auto time_us = [&](const Placement& placement) {
     if (!placement.beside) return 0.0;
     return placement.beside->step_us.value_or(placement.beside->communication_us) +
-           placement.beside->communication_us * placement.unmet_preferences;
+           placement.beside->communication_us * preferences_.unmet(placement.gpu_of_rank);
   };
   std::optional<PlacementResult> best;
   unsigned best_model = 0;
@@ -80,7 +81,7 @@ PlacementResult Placer::Impl::place_on_one_model(const JobSpec& spec, std::span<
                        one.outcome == Outcome::placed ? 0 : one.explanation.free_gpus);
     };
     const bool both = placed && best && best->outcome == Outcome::placed;
-    const bool preferred = both && result.placement.unmet_preferences < best->placement.unmet_preferences &&
+    const bool preferred = both && unmet(result) < unmet(*best) &&
                            time_us(result.placement) <= time_us(best->placement) * (1 + LayoutChoice::kAsGood);
     const bool faster = both && time_us(result.placement) < time_us(best->placement) * (1 - LayoutChoice::kAsGood);
     if (best && !(rank(*best) < rank(result)) && !faster && !preferred) continue;

@@ -1,18 +1,18 @@
 // The field "speed" of SONiC's tables of ports.
 #pragma once
 
-#include <charconv>
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 
 // Mb/s; 0 for what is no rate of a port.
 inline std::int64_t sonic_rate_mbps(std::string_view speed) {
   constexpr std::int64_t kMaxMbps = 10'000'000;
-  std::int64_t rate = 0;
-  const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), rate);
-  return error == std::errc() && end == speed.data() + speed.size() && rate > 0 && rate <= kMaxMbps ? rate : 0;
+  return std::max<std::int64_t>(0, whole_number(speed, kMaxMbps).value_or(0));
 }
 
 }  // namespace railweave::fabric

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/byte_order_mark.h"
 #include "fabric/formats/format.h"
 #include "fabric/formats/gpu/nvidia_smi_nvlink.h"
 #include "fabric/formats/infiniband/iblinkinfo.h"
@@ -198,7 +199,7 @@ std::string readable_sources() {
 }
 
 Recognised recognise(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   if (std::string packed = packed_form(text); !packed.empty()) return {SourceKind::unknown, std::move(packed)};
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {SourceKind::unknown, "it is empty"};

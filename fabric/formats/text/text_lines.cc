@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/byte_order_mark.h"
+
 namespace railweave::fabric {
 
 std::string location_text(std::string_view source, std::size_t line, std::size_t column) {
@@ -22,7 +24,7 @@ Result<std::string_view> plain_text(std::string_view text, const ReadOptions& op
     return fail(ErrorKind::malformed, "input.encoding", "the input is UTF-16; expected UTF-8",
                 location_text(options.source, 1, 1), "convert it, for example with iconv -f UTF-16 -t UTF-8");
   }
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   return text;
 }
 

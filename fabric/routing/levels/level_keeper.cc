@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fabric/base/mix.h"
+#include "fabric/routing/levels/path_channels.h"
 #include "fabric/routing/plane/acyclic_turns.h"
 
 namespace railweave::fabric {
@@ -19,53 +20,15 @@ constexpr std::uint32_t kUnknown = UINT32_MAX, kLost = UINT32_MAX - 1;
 
 }  // namespace
 
-// The channels of paths, by tables.
-class LevelKeeper::Walk {
- public:
-  Walk(const Plane& plane, const PlaneLanes& lanes, const PortArcs& port_arcs)
-      : plane_(plane), lanes_(lanes), port_arcs_(port_arcs) {}
-
-  // Up to where the route ends, if it does not arrive. Valid until the next call.
-  const std::vector<std::uint32_t>& path(const PlaneTables& tables, std::size_t home, std::uint32_t d) {
-    channels_.clear();
-    const unsigned level = lanes_.level(home, d, plane_.destination_count());
-    const std::uint32_t end = plane_.homes[plane_.destination_home[d]].sw;
-    std::uint32_t in = PlaneLanes::kFromEndPort;
-    for (std::uint32_t at = plane_.homes[home].sw; at != end && channels_.size() < plane_.switch_count();) {
-      const std::uint32_t arc = port_arcs_.arc(at, tables.at(at, d));
-      if (arc == Plane::kNone) break;
-      channels_.push_back(arc * lanes_.lanes + lanes_.lane(in, arc, level));
-      in = arc;
-      at = plane_.arcs[arc].to;
-    }
-    return channels_;
-  }
-  TurnCounts all(const PlaneTables& tables) {
-    TurnCounts turns(plane_, lanes_.lanes);
-    for (std::uint32_t d = 0; d < plane_.destination_count(); ++d) {
-      for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
-        if (plane_.homes[h].end_ports > 0) turns.add(path(tables, h, d));
-      }
-    }
-    return turns;
-  }
-
- private:
-  const Plane& plane_;
-  const PlaneLanes& lanes_;
-  const PortArcs& port_arcs_;
-  std::vector<std::uint32_t> channels_;
-};
-
 LevelKeeper::LevelKeeper(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes)
     : plane_(plane),
       tables_(tables),
       lanes_(lanes),
       port_arcs_(plane),
-      turns_(Walk(plane, lanes_, port_arcs_).all(tables)) {}
+      turns_(PathChannels(plane, lanes_, port_arcs_).all(tables)) {}
 
 bool LevelKeeper::are_verified(const PlaneTables& tables) const {
-  return !Walk(plane_, lanes_, port_arcs_).all(tables).has_circle();
+  return !PathChannels(plane_, lanes_, port_arcs_).all(tables).has_circle();
 }
 
 // One repair: destinations one after the other, each on top of the turns of those before it and of all paths that are not
@@ -76,7 +39,7 @@ class LevelKeeper::Repair {
       : keeper_(keeper),
         plane_(keeper.plane_),
         live_(live),
-        walk_(keeper.plane_, keeper.lanes_, keeper.port_arcs_),
+        paths_(keeper.plane_, keeper.lanes_, keeper.port_arcs_),
         depth_(plane_.switch_count()),
         next_(plane_.switch_count()),
         is_joined_(plane_.switch_count()) {}
@@ -163,7 +126,7 @@ class LevelKeeper::Repair {
     start(d, keeps);
     for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
       const Home& home = plane_.homes[h];
-      if (home.end_ports > 0 && depth_[home.sw] == kUnknown) turns.remove(walk_.path(keeper_.tables_, h, d));
+      if (home.end_ports > 0 && depth_[home.sw] == kUnknown) turns.remove(paths_.path(keeper_.tables_, h, d));
     }
   }
 
@@ -262,7 +225,7 @@ class LevelKeeper::Repair {
   const LevelKeeper& keeper_;
   const Plane& plane_;
   const LivePlane& live_;
-  Walk walk_;
+  PathChannels paths_;
   std::optional<AcyclicTurns> turns_;
   unsigned attempt_ = 0;
   std::vector<std::uint32_t> depth_, next_;  // of the destination under way, by switch: links to it, the arc taken

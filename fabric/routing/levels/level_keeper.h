@@ -30,7 +30,6 @@ class LevelKeeper {
 
  private:
   class Repair;
-  class Walk;
 
   const Plane& plane_;
   PlaneTables tables_;

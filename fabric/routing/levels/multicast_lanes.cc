@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "fabric/routing/levels/turn_counts.h"
+#include "fabric/routing/levels/path_channels.h"
 #include "fabric/routing/plane/acyclic_turns.h"
 #include "fabric/routing/plane/port_arcs.h"
 
@@ -13,31 +13,6 @@ namespace railweave::fabric {
 namespace {
 
 constexpr std::size_t kMaxRoots = 16;  // that a tree is begun from
-
-// What packets to single destinations wait for.
-TurnCounts unicast_turns(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes) {
-  const PortArcs port_arcs(plane);
-  TurnCounts turns(plane, lanes.lanes);
-  std::vector<std::uint32_t> channels;
-  for (std::uint32_t d = 0; d < plane.destination_count(); ++d) {
-    const std::uint32_t end = plane.homes[plane.destination_home[d]].sw;
-    for (std::size_t h = 0; h < plane.homes.size(); ++h) {
-      if (plane.homes[h].end_ports == 0) continue;
-      const unsigned level = lanes.level(h, d, plane.destination_count());
-      channels.clear();
-      std::uint32_t in = PlaneLanes::kFromEndPort;
-      for (std::uint32_t at = plane.homes[h].sw; at != end && channels.size() < plane.switch_count();) {
-        const std::uint32_t arc = port_arcs.arc(at, tables.at(at, d));
-        if (arc == Plane::kNone) break;
-        channels.push_back(arc * lanes.lanes + lanes.lane(in, arc, level));
-        in = arc;
-        at = plane.arcs[arc].to;
-      }
-      turns.add(channels);
-    }
-  }
-  return turns;
-}
 
 class Tree {
  public:
@@ -148,7 +123,8 @@ std::size_t largest_part(const Plane& plane, std::span<const std::uint8_t> usabl
 
 MulticastLanes prove_multicast(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes,
                                std::span<const std::uint8_t> usable) {
-  const std::vector<std::vector<std::uint32_t>> unicast = unicast_turns(plane, tables, lanes).next();
+  const PortArcs port_arcs(plane);
+  const std::vector<std::vector<std::uint32_t>> unicast = PathChannels(plane, lanes, port_arcs).all(tables).next();
   const std::size_t whole = largest_part(plane, usable);
   const std::uint32_t all = (1U << lanes.levels) - 1;
   MulticastLanes best{.in_tree = std::vector<std::uint8_t>(plane.arcs.size(), 0), .levels = 1, .left_out = whole};

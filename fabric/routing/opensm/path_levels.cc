@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -45,13 +46,16 @@ class LevelReader {
 
   Result<void> line(std::string_view line, std::size_t number) {
     if (line.find(", base LID ") != std::string_view::npos) return heading(line, number);
-    if (line.starts_with("PathRecord")) return record_ends(number);
+    if (line.starts_with("PathRecord")) {
+      end_record();
+      return {};
+    }
     if (line.starts_with("0x")) return row(line, number);
     return field(line, number);
   }
 
   Result<ReadLevels> finish(const std::optional<LaneMap>& map) && {
-    if (Result<void> last = record_ends(0); !last) return std::unexpected(std::move(last.error()));
+    end_record();
     if (read_.paths == 0) {
       return fail(ErrorKind::invalid, "routing.foreignDump", "the dump has no path between ports of this fabric", {},
                   "give the opensm-subnet.lst of the same run as well");
@@ -103,12 +107,10 @@ class LevelReader {
     return {};
   }
 
-  Result<void> record_ends(std::size_t) {
-    const Record record = record_;
-    record_ = {};
-    if (!record.source || !record.destination || !record.level) return {};
+  void end_record() {
+    const Record record = std::exchange(record_, {});
+    if (!record.source || !record.destination || !record.level) return;
     add(port_of(*record.source), port_of(*record.destination), static_cast<std::uint8_t>(*record.level));
-    return {};
   }
 
   // A port of an adapter, or that of a switch's own.

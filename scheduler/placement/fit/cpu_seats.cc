@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include "scheduler/placement/fit/node_labels.h"
+
 namespace railweave::scheduler {
 namespace {
 
@@ -34,11 +36,7 @@ class AllowedNodes {
   [[nodiscard]] bool in_rules(HostId host) const {
     const bool computes = topology_.kind(host) == fabric::HostKind::compute || !topology_.gpus(host).empty();
     if (!computes || !named_[host.index()]) return false;
-    return std::ranges::all_of(spec_.node_selector, [&](const auto& wanted) {
-      return std::ranges::any_of(topology_.labels(host), [&](const auto& label) {
-        return topology_.text(label.key) == wanted.first && topology_.text(label.value) == wanted.second;
-      });
-    });
+    return carries_labels(topology_, host, spec_.node_selector);
   }
   [[nodiscard]] int free_gpus(HostId host) const {
     const auto& allocation = allocation_(host);

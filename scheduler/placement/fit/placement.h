@@ -46,7 +46,6 @@ struct Placement {
   bool data_rings_on_rails = false;
   std::optional<Prediction> predicted;  // where the placer scores; as of the decision, alone
   std::optional<Prediction> beside;     // what it was chosen by: beside the traffic of others, on bundles of links
-  double unmet_preferences = 0;         // NodePreferences::unmet()
   bool nics_assumed = false;  // some host used has no known GPU-to-adapter affinity; rails are then a guess too
 
   // Everything that is taken when the job starts and released when it ends: of its ranks, then the idle ones.

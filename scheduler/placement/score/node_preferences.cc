@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "scheduler/placement/fit/node_labels.h"
+
 namespace railweave::scheduler {
 namespace {
 
@@ -21,18 +23,12 @@ std::string text_of(const NodePreference& preference) {
 
 }  // namespace
 
-LeafFilter carries_labels(const PlacementFabric& fabric, const std::map<std::string, std::string>& selector) {
-  const auto& topology = fabric.topology();
+LeafFilter carrying_labels(const PlacementFabric& fabric, const std::map<std::string, std::string>& selector) {
   const Hierarchy& hierarchy = fabric.hierarchy();
   LeafFilter filter(hierarchy.leaf_count(), std::uint8_t{1});
   if (selector.empty()) return filter;
   for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
-    const auto labels = topology.labels(hierarchy.host(leaf));
-    filter[leaf] = std::ranges::all_of(selector, [&](const auto& wanted) {
-      return std::ranges::any_of(labels, [&](const auto& label) {
-        return topology.text(label.key) == wanted.first && topology.text(label.value) == wanted.second;
-      });
-    });
+    filter[leaf] = carries_labels(fabric.topology(), hierarchy.host(leaf), selector) ? 1 : 0;
   }
   return filter;
 }
@@ -43,7 +39,7 @@ NodePreferences::NodePreferences(const PlacementFabric& fabric, const JobSpec& s
   const Hierarchy& hierarchy = fabric.hierarchy();
   unmet_.assign(hierarchy.leaf_count(), 0);
   for (const NodePreference& preference : spec.prefer_nodes) {
-    LeafFilter met = carries_labels(fabric, preference.node_selector);
+    LeafFilter met = carrying_labels(fabric, preference.node_selector);
     if (!preference.nodes.empty()) {
       std::vector<std::uint8_t> named(topology.hosts().size(), 0);
       for (const auto& name : preference.nodes) {

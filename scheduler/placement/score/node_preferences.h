@@ -13,8 +13,8 @@
 
 namespace railweave::scheduler {
 
-// By leaf, whether its node carries all of the labels; an empty selector: all do.
-LeafFilter carries_labels(const PlacementFabric& fabric, const std::map<std::string, std::string>& selector);
+// carries_labels() by leaf.
+LeafFilter carrying_labels(const PlacementFabric& fabric, const std::map<std::string, std::string>& selector);
 
 class NodePreferences {
  public:

@@ -44,7 +44,7 @@ JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec, unsigned model) c
   for (const auto& name : spec.only_nodes) {
     if (const fabric::HostId host = topology.find_host(name)) named[host.index()] = 1;
   }
-  auto filter = std::make_shared<LeafFilter>(carries_labels(*fabric_, spec.node_selector));
+  auto filter = std::make_shared<LeafFilter>(carrying_labels(*fabric_, spec.node_selector));
   for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
     const bool of_model = model == kAnyModel || fabric_->gpu_models().of(leaf) == model;
     if (!of_model || named[hierarchy.host(leaf).index()] == 0) (*filter)[leaf] = 0;

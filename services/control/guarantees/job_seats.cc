@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduler/placement/fit/node_labels.h"
+
 namespace railweave::control {
 namespace {
 
@@ -50,11 +52,7 @@ bool Seating::may_use(HostId host) const {
   if (tree_.allocation(host).unavailable) return false;
   if (!names_.only.empty() && !names_.only.contains(t.name(host))) return false;
   if (names_.excluded.contains(t.name(host))) return false;
-  return std::ranges::all_of(spec_.node_selector, [&](const auto& wanted) {
-    return std::ranges::any_of(t.labels(host), [&](const auto& label) {
-      return t.text(label.key) == wanted.first && t.text(label.value) == wanted.second;
-    });
-  });
+  return scheduler::carries_labels(t, host, spec_.node_selector);
 }
 
 std::vector<GpuId> Seating::free_gpus(LeafIndex leaf) const {

@@ -66,12 +66,3 @@ func advised(pod *corev1.Pod, node *corev1.Node) bool {
 	}
 	return false
 }
-
-func tolerated(pod *corev1.Pod, taint *corev1.Taint) bool {
-	for i := range pod.Spec.Tolerations {
-		if tolerates(&pod.Spec.Tolerations[i], taint) {
-			return true
-		}
-	}
-	return false
-}

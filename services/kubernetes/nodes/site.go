@@ -85,6 +85,15 @@ func Untolerated(pod *corev1.Pod, node *corev1.Node) string {
 
 var passing = map[string]bool{corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true}
 
+func tolerated(pod *corev1.Pod, taint *corev1.Taint) bool {
+	for i := range pod.Spec.Tolerations {
+		if tolerates(&pod.Spec.Tolerations[i], taint) {
+			return true
+		}
+	}
+	return false
+}
+
 func tolerates(toleration *corev1.Toleration, taint *corev1.Taint) bool {
 	if toleration.TolerationSeconds != nil {
 		return false // it would begin only to be evicted

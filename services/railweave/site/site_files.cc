@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "fabric/base/byte_order_mark.h"
 #include "fabric/base/natural_order.h"
 #include "fabric/base/text/time_text.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -17,7 +18,6 @@ namespace railweave::cli {
 namespace {
 
 constexpr std::size_t kMaxFiles = 10'000;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kMaxBytes = std::size_t{2} << 30U;  // of all together
 
 struct NamedFile {
@@ -78,7 +78,7 @@ std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, con
                   .from_folder = from_folder};
     file.text =
         value_or_fail(is_url(path) ? fetch(path, access, kMaxFabricFileBytes) : read_input(path, kMaxFabricFileBytes));
-    if (file.text.starts_with(kByteOrderMark)) file.text.erase(0, kByteOrderMark.size());  // not all readers take one
+    file.text.erase(0, file.text.size() - without_byte_order_mark(file.text).size());  // not all readers take one
     bytes += file.text.size();
     if (bytes > kMaxBytes) {
       throw CommandFailure(

@@ -62,7 +62,6 @@ bool WantedRoutes::verify(const fabric::Routing& routing) {
 
 // Where levels are the same, they passed the audit with the routes; others are audited on the new tables.
 std::string WantedRoutes::judged_levels(const fabric::Routing& now, bool is_verified) const {
-  fabric::Routing kept = now;
   bool several = false, same = true, known = true;
   for (const fabric::PlaneId plane : planes_) {
     const std::size_t i = plane.index();
@@ -71,13 +70,18 @@ std::string WantedRoutes::judged_levels(const fabric::Routing& now, bool is_veri
     several = several || !has.single();
     same = same && had == has;
     known = known && had.levels <= has.levels;
-    kept.lanes.planes[i].path_level = had.path_level;
   }
   if (!several) return {};
   if (!known) return "new routes have fewer service levels than those before: senders must ask again";
   if (same) {
     return is_verified ? "paths keep their service levels, which passed the audit on the new tables"
                        : "paths keep their service levels, on tables that did not pass the audit";
+  }
+  fabric::Routing kept = now;
+  for (const fabric::PlaneId plane : planes_) {
+    const std::size_t i = plane.index();
+    if (i >= kept.lanes.planes.size() || i >= routing_->lanes.planes.size()) continue;
+    kept.lanes.planes[i].path_level = routing_->lanes.planes[i].path_level;
   }
   const auto report = audit_of(view_, kept, planes_, fabric::AuditOptions::on_all_cores());
   if (report.credit_loops == 0) return "senders that keep the service levels from before close no credit loop";

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/byte_order_mark.h"
 #include "scheduler/collective/traffic.h"
 
 namespace railweave::cli {
@@ -65,7 +66,7 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
   if (text.starts_with("\x1f\x8b")) {
     return unreadable(source, 1, "this is a gzip file", "gunzip -c FILE | railweave lab replay - ...");
   }
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   enum Column : std::size_t { kTime, kDuration, kGpus, kCluster, kColumns };
   constexpr std::array<std::string_view, kColumns> kNames = {"timestamp", "duration", "num_gpus", "cluster"};
   std::array<std::size_t, kColumns> at{};
