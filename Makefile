@@ -167,11 +167,9 @@ format: deps  ## rewrite the sources as clang-format wants them
 sanitize: deps  ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(MAKE) --no-print-directory test PRESET=debug
 
-sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and UBSan, chosen by the commit (PARTS=1: all)
+sanitize-sample: deps  ## a third of the unit tests under AddressSanitizer and UBSan, chosen by the commit (PARTS=1: all; WITHIN=600: seconds)
 	@$(MAKE) --no-print-directory configure PRESET=debug
-	@targets="$$(tests/sample.sh $(or $(PARTS),3) unit | xargs)" && echo "under sanitizers: $$targets" \
-	  && cmake --build build/debug -j $(JOBS) --target $$targets \
-	  && ctest --test-dir build/debug --output-on-failure -E '\.all_seeds' -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
+	@tests/sampled.sh debug unit $(or $(PARTS),3) $(or $(WITHIN),86400)
 
 sanitize-service: deps  ## the service under AddressSanitizer and UBSan, through its whole contract (PARTS=6: a sixth of its cases)
 	@$(MAKE) --no-print-directory build PRESET=debug TARGETS="railweaved contract_live_service"
@@ -184,10 +182,9 @@ simulate: deps  ## the whole control plane on simulated time, store and fabric (
 	@RAILWEAVE_SEED=$(SEED) RAILWEAVE_SEEDS=$(SEEDS) RAILWEAVE_TRACE=$(TRACE) \
 	  $(BUILD)/tests/simulation/simulation --gtest_brief=1 --gtest_filter='Seeds/*'
 
-tsan: deps  ## the threaded tests under ThreadSanitizer (PARTS=3: a third of their programs)
-	@targets="$$(tests/sample.sh $(or $(PARTS),1) threads | xargs)" && echo "under ThreadSanitizer: $$targets" \
-	  && $(MAKE) --no-print-directory build PRESET=tsan TARGETS="$$targets" \
-	  && ctest --test-dir build/tsan --output-on-failure -L threads -E '\.all_seeds' -j $(JOBS) -R "^($$(echo $$targets | tr ' ' '|'))\\."
+tsan: deps  ## the threaded tests under ThreadSanitizer (PARTS=3: a third of their programs; WITHIN=600: seconds)
+	@$(MAKE) --no-print-directory configure PRESET=tsan
+	@tests/sampled.sh tsan threads $(or $(PARTS),1) $(or $(WITHIN),86400) -L threads
 
 fuzz: deps  ## every fuzz target for FUZZ_SECONDS (60) with sanitizers (PARTS=3: a third of them)
 	@targets="$$(tests/sample.sh $(or $(PARTS),1) fuzz | xargs)" \
