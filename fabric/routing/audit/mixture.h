@@ -42,8 +42,10 @@ class Mixture {
           const std::uint32_t out = arcs_[plane_.arcs[in].to][next];
           if (out >= PortMap::kDead || !follows(k, plane_.arcs[in].to, next)) continue;
           for (unsigned level = 0; level < levels_; ++level) {
+            std::uint32_t bits = lanes_on(s, k, level);
+            if (bits == 0) continue;  // the map may not know levels that no packet has
             const unsigned out_lane = after_.lane(in, out, level);
-            for (std::uint32_t bits = lanes_on(s, k, level); bits != 0; bits &= bits - 1) {
+            for (; bits != 0; bits &= bits - 1) {
               visit(in, static_cast<unsigned>(std::countr_zero(bits)), out, out_lane);
             }
           }
