@@ -5,12 +5,14 @@
 namespace railweave::scheduler {
 
 struct QueueCycle::Placers {
-  explicit Placers(const PlacementFabricPtr& fabric) : now(fabric), later(fabric), best(fabric) {}
+  Placers(const PlacementFabricPtr& fabric, PlacerOptions options)
+      : now(fabric, options), later(fabric, options), best(fabric) {}
   Placer now, later;
   BestPlaces best;
 };
 
-QueueCycle::QueueCycle(const PlacementFabricPtr& fabric) : placers_(std::make_unique<Placers>(fabric)) {}
+QueueCycle::QueueCycle(const PlacementFabricPtr& fabric, PlacerOptions options)
+    : placers_(std::make_unique<Placers>(fabric, options)) {}
 QueueCycle::~QueueCycle() = default;
 QueueCycle::QueueCycle(QueueCycle&&) noexcept = default;
 QueueCycle& QueueCycle::operator=(QueueCycle&&) noexcept = default;

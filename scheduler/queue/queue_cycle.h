@@ -22,7 +22,7 @@ namespace railweave::scheduler {
 
 class QueueCycle {
  public:
-  explicit QueueCycle(const PlacementFabricPtr& fabric);
+  explicit QueueCycle(const PlacementFabricPtr& fabric, PlacerOptions options = {});
   ~QueueCycle();
   QueueCycle(QueueCycle&&) noexcept;
   QueueCycle& operator=(QueueCycle&&) noexcept;

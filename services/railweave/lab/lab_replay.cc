@@ -32,6 +32,7 @@ struct LabReplayOptions {
   std::uint64_t jobs = 0;
   std::string stretch = "none";
   std::string communication = "light";
+  bool segments = false;
   std::uint64_t seeds = 0;
   double load = 0.9;
   std::string against = "railweave";
@@ -146,11 +147,8 @@ ReplayOptions options_of(const LabReplayOptions& options) {
   replay.starvation_s = static_cast<std::int64_t>(options.starvation_h) * 3600;
   replay.stretch = *parse_enum<Stretch>(options.stretch);
   replay.heavy = options.communication == "heavy";
+  replay.segments = options.segments;
   return replay;
-}
-
-bool is_own(const std::string& policy) {
-  return policy == "railweave" || policy == kWaitingPolicy || policy == kRoutedPolicy;
 }
 
 // --- two policies on generated streams
@@ -159,7 +157,8 @@ bool is_own(const std::string& policy) {
 struct Verdict {
   Stretch judge = Stretch::none;
   double stretch = 1, stretch_against = 1;  // means over the seeds
-  std::vector<double> differences;
+  double used = 0, used_against = 0;        // means over the seeds: of all GPUs over the makespan
+  std::vector<double> differences, used_differences;
 };
 
 Verdict compare(const scheduler::PlacementFabricPtr& fabric, const LabReplayOptions& options, Stretch judge,
@@ -175,6 +174,9 @@ Verdict compare(const scheduler::PlacementFabricPtr& fabric, const LabReplayOpti
     replay_options.policy = options.policy;
     const ReplayReport report = replay(fabric, trace, replay_options, [](std::uint64_t) {});
     verdict.differences.push_back(report.mean_completion_s / against.mean_completion_s - 1);
+    verdict.used_differences.push_back(report.utilisation - against.utilisation);
+    verdict.used += report.utilisation / static_cast<double>(options.seeds);
+    verdict.used_against += against.utilisation / static_cast<double>(options.seeds);
     verdict.stretch += report.mean_stretch / static_cast<double>(options.seeds);
     verdict.stretch_against += against.mean_stretch / static_cast<double>(options.seeds);
     progress();
@@ -187,13 +189,17 @@ void print(Output& output, const LabReplayOptions& options, const std::vector<Ve
   if (output.is_document()) {
     Json judges = Json::array();
     for (const auto& verdict : verdicts) {
-      const PairedDifference difference = paired(verdict.differences);
+      const PairedDifference difference = paired(verdict.differences), used = paired(verdict.used_differences);
       judges.push_back({{"stretch", railweave::to_text(verdict.judge)},
                         {"completionPercent", kPercent * difference.mean},
                         {"halfWidthPercent", kPercent * difference.half_width},
                         {"excludesZero", difference.excludes_zero()},
                         {"meanStretch", verdict.stretch},
                         {"meanStretchAgainst", verdict.stretch_against},
+                        {"utilisation", verdict.used},
+                        {"utilisationAgainst", verdict.used_against},
+                        {"utilisationPoints", kPercent * used.mean},
+                        {"utilisationHalfWidthPoints", kPercent * used.half_width},
                         {"differences", verdict.differences}});
     }
     return output.document({{"policy", options.policy},
@@ -209,16 +215,19 @@ void print(Output& output, const LabReplayOptions& options, const std::vector<Ve
                {"completion", Align::right},
                {"95% interval", Align::right},
                {"stretched", Align::right},
-               {"by " + options.against, Align::right}});
+               {"by " + options.against, Align::right},
+               {"in use", Align::right},
+               {"points more", Align::right}});
   for (const auto& verdict : verdicts) {
-    const PairedDifference difference = paired(verdict.differences);
+    const PairedDifference difference = paired(verdict.differences), used = paired(verdict.used_differences);
     const std::string name = verdict.judge == Stretch::none        ? "as in the stream (control)"
                              : verdict.judge == Stretch::predicted ? "by predicted steps"
                              : verdict.judge == Stretch::flows     ? "by flows on routes"
                                                                    : "30% longer where spread";
     table.add({name, formatted("%+.1f%%", kPercent * difference.mean),
                formatted("+-%.1f%%", kPercent * difference.half_width), formatted("x%.3f", verdict.stretch),
-               formatted("x%.3f", verdict.stretch_against)});
+               formatted("x%.3f", verdict.stretch_against), formatted("%.1f%%", kPercent * verdict.used),
+               formatted("%+.2f", kPercent * used.mean) + formatted(" +-%.2f", kPercent * used.half_width)});
   }
   output.text(
       fmt::format("{} against {}: mean time from submission to end, {} seeds of {} jobs, load {}, {} communication\n"
@@ -233,9 +242,11 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
   std::vector<Verdict> verdicts;
   std::uint64_t done = 0;
   session.output.begin_progress("replaying");
-  for (const Stretch judge : {Stretch::predicted, Stretch::flows, Stretch::spread, Stretch::none}) {
+  std::vector<Stretch> judges{Stretch::predicted, Stretch::flows, Stretch::spread, Stretch::none};
+  if (options.segments) judges = {Stretch::none};  // places are not compared by what jobs did not ask for
+  for (const Stretch judge : judges) {
     verdicts.push_back(compare(fabric, options, judge, [&] {
-      session.output.say_progress(fmt::format("{} of {} pairs", ++done, 4 * options.seeds));
+      session.output.say_progress(fmt::format("{} of {} pairs", ++done, judges.size() * options.seeds));
     }));
   }
   session.output.end_progress();
@@ -245,7 +256,7 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
 void run(Session& session, const LabReplayOptions& options) {
   Output& output = session.output;
   const bool own_alone = options.backfill == "conservative" || options.fair_share != "none" || options.starvation_h > 0;
-  if (own_alone && !(is_own(options.policy) && (options.seeds == 0 || is_own(options.against)))) {
+  if (own_alone && !(is_own_policy(options.policy) && (options.seeds == 0 || is_own_policy(options.against)))) {
     fail_usage("--backfill conservative, --fair-share and --starvation need --policy railweave",
                "omit them to compare with other policies");
   }
@@ -318,6 +329,9 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
                     "none|predicted|spread|flows");
   add_choice_option(command, "--communication", options->communication,
                     "Of jobs: of the default model, or FSDP of which nothing is hidden", "light|heavy");
+  command.add_flag(
+      "--segments", options->segments,
+      "Under Railweave's policies 16, 4 or 1 nodes each of a job share an NVLink domain; others ignore that");
   add_number_option(command, "--seeds", options->seeds, "Compare two policies on as many generated streams of jobs",
                     {0, 1'000});
   command.add_option("--load", options->load, "Of a generated stream, as a share of the fabric's GPU hours")

@@ -220,7 +220,7 @@ TEST(ReplaySvg, HasAxesALegendAndALinePerPolicy) {
 TEST(ReplaySvg, TellsEqualPoliciesApartAndKeepsItsLegendInside) {
   const JobTrace trace = random_trace(3, 60, false);
   std::vector<ReplayReport> reports;
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 7; ++i) {
     reports.push_back(replay_as("railweave", scheduler::Backfill::easy, trace));
     reports.back().policy = "a policy with a long name, number " + std::to_string(i);
   }
@@ -231,14 +231,14 @@ TEST(ReplaySvg, TellsEqualPoliciesApartAndKeepsItsLegendInside) {
   for (auto at = std::sregex_iterator(svg.begin(), svg.end(), line); at != std::sregex_iterator(); ++at, ++drawn) {
     strokes.insert((*at)[1]);
   }
-  EXPECT_EQ(drawn, 24U);
-  EXPECT_EQ(strokes.size(), 6U);
+  EXPECT_EQ(drawn, 28U);
+  EXPECT_EQ(strokes.size(), 7U);
   static const std::regex name("<text x='([0-9]+)' y='[0-9]+'>(a policy[^<]*)</text>");
   std::size_t named = 0;
   for (auto at = std::sregex_iterator(svg.begin(), svg.end(), name); at != std::sregex_iterator(); ++at, ++named) {
     EXPECT_LE(std::stoul((*at)[1]) + 7 * (*at)[2].length(), 1000U) << (*at)[0];
   }
-  EXPECT_EQ(named, 6U);
+  EXPECT_EQ(named, 7U);
 }
 
 }  // namespace

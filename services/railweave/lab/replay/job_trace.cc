@@ -153,4 +153,14 @@ scheduler::JobSpec heavy_job_spec(std::uint32_t gpus) {
   return spec;
 }
 
+void ask_for_segments(scheduler::JobSpec& spec, std::uint32_t gpus_per_node) {
+  const std::uint32_t gpus = spec.parallelism.tensor * spec.parallelism.data;
+  for (const std::uint32_t nodes : {16U, 4U, 1U}) {
+    if (gpus % (nodes * gpus_per_node) != 0) continue;
+    spec.parallelism.tensor = nodes * gpus_per_node;
+    spec.parallelism.data = gpus / spec.parallelism.tensor;
+    return;
+  }
+}
+
 }  // namespace railweave::cli

@@ -39,4 +39,8 @@ scheduler::JobSpec trace_job_spec(std::uint32_t gpus, std::uint32_t domain_gpus)
 // hidden behind computation.
 scheduler::JobSpec heavy_job_spec(std::uint32_t gpus);
 
+// Makes a job of whole nodes ask that 16 of its nodes each share an NVLink domain, where it has a multiple of 16 nodes, else 4, else 1: as
+// tensor groups, which never span domains.
+void ask_for_segments(scheduler::JobSpec& spec, std::uint32_t gpus_per_node);
+
 }  // namespace railweave::cli

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
+
+#include "fabric/base/draws.h"
+#include "fabric/base/mix.h"
 
 namespace railweave::cli {
 
@@ -24,6 +28,50 @@ std::uint32_t PeerPlacer::holds(Leaf leaf, std::uint32_t tensor) const {
   return static_cast<std::uint32_t>(std::popcount(free_[leaf])) / tensor;
 }
 
+std::uint64_t PeerPlacer::hold(Leaf begin, Leaf end, std::uint32_t tensor) const {
+  std::uint64_t held = 0;
+  for (Leaf leaf = begin; leaf < end; ++leaf) held += holds(leaf, tensor);
+  return held;
+}
+
+std::vector<PeerPlacer::Leaf> PeerPlacer::random_order() const {
+  std::vector<Leaf> order(free_.size());
+  std::iota(order.begin(), order.end(), Leaf{0});
+  std::ranges::shuffle(order, Draws(mix(taken_)));
+  return order;
+}
+
+std::vector<PeerPlacer::Leaf> PeerPlacer::emptiest_first(unsigned level, Leaf begin, Leaf end, std::uint32_t tensor,
+                                                         std::uint32_t groups) const {
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  struct Below {
+    std::uint64_t held;
+    GroupIndex group;
+  };
+  std::vector<Below> below;
+  for (Leaf leaf = begin; leaf < end;) {
+    const GroupIndex group = hierarchy.group_of_leaf(level, leaf);
+    const Leaf next = hierarchy.first_leaf(level, group + 1);
+    below.push_back({hold(leaf, next, tensor), group});
+    leaf = next;
+  }
+  std::vector<Leaf> order;
+  std::uint64_t rest = groups;
+  while (rest > 0 && !below.empty()) {
+    auto next = std::ranges::max_element(below, {}, &Below::held);
+    for (auto one = below.begin(); one != below.end(); ++one) {
+      if (one->held >= rest && (next->held < rest || one->held < next->held)) next = one;
+    }
+    rest -= std::min(rest, next->held);
+    for (Leaf leaf = hierarchy.first_leaf(level, next->group); leaf < hierarchy.first_leaf(level, next->group + 1);
+         ++leaf) {
+      order.push_back(leaf);
+    }
+    below.erase(next);
+  }
+  return order;
+}
+
 std::vector<PeerPlacer::Leaf> PeerPlacer::tree_order(std::uint32_t tensor, std::uint32_t groups) const {
   const Hierarchy& hierarchy = fabric_->hierarchy();
   unsigned leaf_switch = hierarchy.level_of(LevelKind::leaf_group);
@@ -33,44 +81,45 @@ std::vector<PeerPlacer::Leaf> PeerPlacer::tree_order(std::uint32_t tensor, std::
     std::uint64_t least = UINT64_MAX;
     GroupIndex best = 0;
     for (GroupIndex group = 0; group < hierarchy.group_count(level); ++group) {
-      std::uint64_t held = 0;
-      for (Leaf leaf = hierarchy.first_leaf(level, group); leaf < hierarchy.first_leaf(level, group + 1); ++leaf) {
-        held += holds(leaf, tensor);
-      }
+      const std::uint64_t held =
+          hold(hierarchy.first_leaf(level, group), hierarchy.first_leaf(level, group + 1), tensor);
       if (held < groups || held >= least) continue;
       least = held;
       best = group;
     }
     if (least == UINT64_MAX) continue;
-    // Its leaf switches, emptiest first, except that the last one is the fullest that holds the rest.
-    struct Below {
-      std::uint64_t held;
-      GroupIndex group;
-    };
-    std::vector<Below> below;
-    const Leaf end = hierarchy.first_leaf(level, best + 1);
-    for (Leaf leaf = hierarchy.first_leaf(level, best); leaf < end; ++leaf) {
-      const GroupIndex group = hierarchy.group_of_leaf(leaf_switch, leaf);
-      if (below.empty() || below.back().group != group) below.push_back({0, group});
-      below.back().held += holds(leaf, tensor);
-    }
-    std::vector<Leaf> order;
-    std::uint64_t rest = groups;
-    while (rest > 0 && !below.empty()) {
-      auto next = std::ranges::max_element(below, {}, &Below::held);
-      for (auto one = below.begin(); one != below.end(); ++one) {
-        if (one->held >= rest && (next->held < rest || one->held < next->held)) next = one;
-      }
-      rest -= std::min(rest, next->held);
-      for (Leaf leaf = hierarchy.first_leaf(leaf_switch, next->group);
-           leaf < hierarchy.first_leaf(leaf_switch, next->group + 1); ++leaf) {
-        order.push_back(leaf);
-      }
-      below.erase(next);
-    }
-    return order;
+    return emptiest_first(leaf_switch, hierarchy.first_leaf(level, best), hierarchy.first_leaf(level, best + 1), tensor,
+                          groups);
   }
   return {};
+}
+
+std::vector<PeerPlacer::Leaf> PeerPlacer::block_order(std::uint32_t tensor, std::uint32_t groups) const {
+  const Hierarchy& hierarchy = fabric_->hierarchy();
+  unsigned base = hierarchy.level_of(LevelKind::nvlink_domain);
+  if (base == Hierarchy::kNoLevel || base <= hierarchy.host_level()) base = hierarchy.level_of(LevelKind::leaf_group);
+  if (base == Hierarchy::kNoLevel) base = hierarchy.host_level();
+  const GroupIndex blocks = hierarchy.group_count(base);
+  for (GroupIndex joined = 1;; joined *= 2) {
+    std::uint64_t least = UINT64_MAX;
+    bool could_hold = joined >= blocks;
+    std::pair<Leaf, Leaf> best;
+    for (GroupIndex first = 0; first < blocks; first += joined) {
+      const Leaf begin = hierarchy.first_leaf(base, first);
+      const Leaf end = hierarchy.first_leaf(base, first + std::min(joined, blocks - first));
+      std::uint64_t empty = 0;
+      for (Leaf leaf = begin; leaf < end; ++leaf) {
+        empty += static_cast<std::uint64_t>(std::popcount(hierarchy.gpu_mask(leaf))) / tensor;
+      }
+      could_hold = could_hold || empty >= groups;
+      const std::uint64_t held = hold(begin, end, tensor);
+      if (held < groups || held >= least) continue;
+      least = held;
+      best = {begin, end};
+    }
+    if (least != UINT64_MAX) return emptiest_first(base, best.first, best.second, tensor, groups);
+    if (could_hold) return {};
+  }
 }
 
 std::vector<GpuId> PeerPlacer::place(std::uint32_t tensor, std::uint32_t groups) const {
@@ -78,6 +127,10 @@ std::vector<GpuId> PeerPlacer::place(std::uint32_t tensor, std::uint32_t groups)
   std::vector<Leaf> order;
   if (policy_ == PeerPolicy::tree) {
     order = tree_order(tensor, groups);
+  } else if (policy_ == PeerPolicy::block) {
+    order = block_order(tensor, groups);
+  } else if (policy_ == PeerPolicy::random) {
+    order = random_order();
   } else {
     order.resize(free_.size());
     std::iota(order.begin(), order.end(), Leaf{0});
@@ -110,6 +163,7 @@ PeerPlacer::Leaf PeerPlacer::leaf_of(GpuId gpu) const {
 void PeerPlacer::take(std::span<const GpuId> gpus) {
   for (const GpuId gpu : gpus) free_[leaf_of(gpu)] &= ~(std::uint64_t{1} << fabric_->topology().local_index(gpu));
   free_gpus_ -= gpus.size();
+  ++taken_;
 }
 
 void PeerPlacer::release(std::span<const GpuId> gpus) {

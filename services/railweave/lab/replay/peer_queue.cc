@@ -92,8 +92,10 @@ class PeerQueue : public ReplayQueue {
 std::unique_ptr<ReplayQueue> make_peer_queue(const scheduler::PlacementFabricPtr& fabric,
                                              const ReplayOptions& options) {
   PeerPolicy policy = PeerPolicy::first_fit;
+  if (options.policy == "random") policy = PeerPolicy::random;
   if (options.policy == "best-fit") policy = PeerPolicy::best_fit;
   if (options.policy == "tree") policy = PeerPolicy::tree;
+  if (options.policy == "block") policy = PeerPolicy::block;
   return std::make_unique<PeerQueue>(*fabric, policy, options.backfill != scheduler::Backfill::none);
 }
 

@@ -34,7 +34,9 @@ class RoutedStarts final : public StartGate {
 class RailweaveQueue : public ReplayQueue {
  public:
   RailweaveQueue(const PlacementFabricPtr& fabric, const ReplayOptions& options)
-      : fabric_(fabric), cycle_(fabric), allocations_(no_allocations(fabric->topology())) {
+      : fabric_(fabric),
+        cycle_(fabric, {options.policy == kKepPolicy ? PlacementPolicy::best_fit : PlacementPolicy::cost}),
+        allocations_(no_allocations(fabric->topology())) {
     policy_.backfill = options.backfill;
     policy_.fair_share = options.fair_share;
     policy_.starvation_bound_us = options.starvation_s > 0 ? options.starvation_s * 1'000'000 : INT64_MAX / 4;

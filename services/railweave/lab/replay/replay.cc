@@ -105,9 +105,11 @@ class Replay {
     report_.spread.rack_level = to_string(hierarchy_.kind(rack_level_));
     domain_level_ = hierarchy_.level_of(LevelKind::nvlink_domain);
     if (domain_level_ == Hierarchy::kNoLevel) domain_level_ = hierarchy_.host_level();
+    const bool is_own = is_own_policy(options.policy);
     const auto domain_gpus = std::max(1U, hierarchy_.max_capacity(0));
     for (const TraceJob& job : trace.jobs) {
       ReplayJob made{.spec = options.heavy ? heavy_job_spec(job.gpus) : trace_job_spec(job.gpus, domain_gpus)};
+      if (options.segments && is_own) ask_for_segments(made.spec, hierarchy_.max_capacity(hierarchy_.host_level()));
       made.spec.tenant = trace.tenants[job.tenant];
       made.spec.expected_duration_s =
           std::clamp<std::int64_t>(static_cast<std::int64_t>(static_cast<double>(job.runs_s) * options.estimate_factor),
@@ -116,8 +118,6 @@ class Replay {
       made.runs_us = job.runs_s * 1'000'000;
       jobs_.push_back(std::move(made));
     }
-    const bool is_own =
-        options.policy == "railweave" || options.policy == kWaitingPolicy || options.policy == kRoutedPolicy;
     queue_ = is_own ? make_railweave_queue(fabric, options) : make_peer_queue(fabric, options);
   }
 
@@ -320,6 +320,10 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
 }
 
 }  // namespace
+
+bool is_own_policy(std::string_view policy) {
+  return policy == "railweave" || policy == kWaitingPolicy || policy == kRoutedPolicy || policy == kKepPolicy;
+}
 
 ReplayReport replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options,
                     const std::function<void(std::uint64_t)>& progress) {

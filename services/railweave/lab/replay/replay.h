@@ -18,7 +18,13 @@ namespace railweave::cli {
 inline constexpr std::string_view kWaitingPolicy = "railweave-waits";
 // railweave, whose places are compared on routes where bundles mislead: a trial, as the service chooses on bundles.
 inline constexpr std::string_view kRoutedPolicy = "railweave-routes";
-inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "best-fit", "tree", "railweave"};
+// BestFit of Kueue's topology-aware scheduling, in Railweave's queue.
+inline constexpr std::string_view kKepPolicy = "kep-best-fit";
+inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "random",   "best-fit", "tree",
+                                                       "block",          kKepPolicy, "railweave"};
+
+// Placed by Railweave, from its own queue; the others are peers.
+bool is_own_policy(std::string_view policy);
 
 struct ReplayOptions {
   std::string policy = "railweave";                          // of kReplayPolicies, kWaitingPolicy, or kRoutedPolicy
@@ -27,7 +33,8 @@ struct ReplayOptions {
   double estimate_factor = 1;
   std::int64_t starvation_s = 0;  // 0: no bound; railweave alone
   Stretch stretch = Stretch::none;
-  bool heavy = false;  // jobs are heavy_job_spec(), not trace_job_spec()
+  bool heavy = false;     // jobs are heavy_job_spec(), not trace_job_spec()
+  bool segments = false;  // ask_for_segments() of jobs under policies that know of them; others see no such demand
 };
 
 struct ReplaySample {

@@ -16,7 +16,8 @@ namespace {
 constexpr int kWidth = 1000, kLeft = 80, kRight = 20, kTop = 64, kPanel = 170, kGap = 58;
 constexpr std::size_t kBins = 460;
 // Okabe and Ito's colours, which colour-blind readers can tell apart.
-constexpr std::array<const char*, 6> kColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"};
+constexpr std::array<const char*, 7> kColours = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                                 "#d55e00", "#56b4e9", "#8a8a8a"};
 constexpr std::array<const char*, 6> kDashes = {"none", "9 4", "3 3", "12 3 3 3", "6 2", "1 3"};
 
 // Lines that lie on each other are all seen: the first is the widest, the last the narrowest, and each has its dashes.
