@@ -9,7 +9,7 @@ BUILD := build/$(PRESET)
 LEFT_OUT ?= long$$|^extended$$
 
 .DEFAULT_GOAL := help
-.PHONY: help apart test-deps chaos schemathesis demo console test-console stop packages test test-all test-long kubernetes kube-apiserver test-kube-apiserver test-kubernetes slurm-current test-extended build install deps docs check bench bench-moment bench-opensm bench-repair bench-certificate bench-postgres lint tidy mutants rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help apart test-deps chaos schemathesis demo console test-console stop packages test test-all test-long kubernetes kube-apiserver test-kube-apiserver test-kubernetes slurm-current test-extended build install deps docs check bench bench-moment bench-opensm bench-repair bench-certificate bench-postgres bench-replay lint tidy mutants rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -114,6 +114,10 @@ bench-certificate: deps  ## a certificate of 102,400 GPUs and 500 jobs: made, ve
 bench-postgres: deps  ## appends to PostgreSQL beside pgbench with the same bytes (deploy/install-dependencies.sh --with-postgresql)
 	@$(MAKE) --no-print-directory build TARGETS=postgres_append_rate
 	@/usr/bin/python3 tests/bench/postgres.py $(BUILD)/tests/bench/postgres
+
+bench-replay: deps  ## placement beside other schedulers' in replays by four judges, and segments on 5,000 nodes (SIZE="10 1000": seeds, jobs)
+	@$(MAKE) --no-print-directory build TARGETS=railweave
+	@/usr/bin/python3 tests/bench/replay.py $(BUILD)/bin $(SIZE)
 
 bench-greedy: deps  ## a patient tenant's 99th percentile alone, beside one greedy tenant and beside nine
 	@$(MAKE) --no-print-directory build TARGETS=railweaved

@@ -66,6 +66,7 @@ Json document_of(const ReplayReport& report) {
           {"meanStretch", report.mean_stretch},
           {"makespanS", report.makespan_s},
           {"utilisation", report.utilisation},
+          {"loadedUtilisation", report.loaded_utilisation},
           {"spread",
            {{"jobs", report.spread.jobs},
             {"level", report.spread.rack_level},
@@ -157,7 +158,7 @@ ReplayOptions options_of(const LabReplayOptions& options) {
 struct Verdict {
   Stretch judge = Stretch::none;
   double stretch = 1, stretch_against = 1;  // means over the seeds
-  double used = 0, used_against = 0;        // means over the seeds: of all GPUs over the makespan
+  double used = 0, used_against = 0;        // means over the seeds: loaded utilisation
   std::vector<double> differences, used_differences;
 };
 
@@ -174,9 +175,9 @@ Verdict compare(const scheduler::PlacementFabricPtr& fabric, const LabReplayOpti
     replay_options.policy = options.policy;
     const ReplayReport report = replay(fabric, trace, replay_options, [](std::uint64_t) {});
     verdict.differences.push_back(report.mean_completion_s / against.mean_completion_s - 1);
-    verdict.used_differences.push_back(report.utilisation - against.utilisation);
-    verdict.used += report.utilisation / static_cast<double>(options.seeds);
-    verdict.used_against += against.utilisation / static_cast<double>(options.seeds);
+    verdict.used_differences.push_back(report.loaded_utilisation - against.loaded_utilisation);
+    verdict.used += report.loaded_utilisation / static_cast<double>(options.seeds);
+    verdict.used_against += against.loaded_utilisation / static_cast<double>(options.seeds);
     verdict.stretch += report.mean_stretch / static_cast<double>(options.seeds);
     verdict.stretch_against += against.mean_stretch / static_cast<double>(options.seeds);
     progress();

@@ -55,7 +55,8 @@ TEST(Replay, OfSingleGpusIsAQueueWithAsManyServers) {
     std::multimap<std::int64_t, int> servers;  // when each is free
     for (int i = 0; i < 64; ++i) servers.emplace(0, i);
     double waits = 0;
-    double busy = 0;
+    double busy = 0, loaded = 0;
+    const std::int64_t last = trace.jobs.back().submitted_s;
     std::int64_t makespan = 0;
     for (const auto& job : trace.jobs) {
       const std::int64_t start = std::max(servers.begin()->first, job.submitted_s);
@@ -63,6 +64,8 @@ TEST(Replay, OfSingleGpusIsAQueueWithAsManyServers) {
       servers.emplace(start + job.runs_s, 0);
       waits += static_cast<double>(start - job.submitted_s);
       busy += static_cast<double>(job.runs_s);
+      loaded += std::max(0.0, static_cast<double>(std::min(last, start + job.runs_s)) -
+                                  std::max(static_cast<double>(start), static_cast<double>(last) / 10));
       makespan = std::max(makespan, start + job.runs_s);
     }
     EXPECT_GT(waits, 0);
@@ -72,6 +75,7 @@ TEST(Replay, OfSingleGpusIsAQueueWithAsManyServers) {
       EXPECT_NEAR(report.waits.mean_s, waits / 800, 1e-6) << policy;
       EXPECT_EQ(report.makespan_s, makespan) << policy;
       EXPECT_NEAR(report.utilisation, busy / (64.0 * static_cast<double>(makespan)), 1e-9) << policy;
+      EXPECT_NEAR(report.loaded_utilisation, loaded / (64 * 0.9 * static_cast<double>(last)), 1e-4) << policy;
       EXPECT_EQ(report.stranded_gpu_h, 0) << policy;
     }
   }

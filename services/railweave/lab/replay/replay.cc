@@ -130,6 +130,8 @@ class Replay {
   void measure(std::int64_t now_us);
   [[nodiscard]] std::uint64_t stranded_now();
   void count_spans(const ReplayJob& job);
+  // Of the time from one moment to another, what counts for ReplayReport::loaded_utilisation.
+  [[nodiscard]] double loaded_s(std::int64_t from_us, std::int64_t to_us) const;
   void summarise();
   void summarise_tenants();
 
@@ -147,7 +149,7 @@ class Replay {
   std::uint64_t used_ = 0, ended_ = 0;
   std::int64_t last_us_ = 0;
   struct Runs {
-    double busy_gpu_s = 0, stranded_gpu_s = 0;
+    double busy_gpu_s = 0, loaded_gpu_s = 0, stranded_gpu_s = 0;
     double completion_s = 0, stretched_gpu_s = 0, traced_gpu_s = 0;
   };
   Runs runs_;
@@ -227,6 +229,13 @@ void Replay::count_spans(const ReplayJob& job) {
   report_.spread.least_domains += least(domain_level_);
 }
 
+double Replay::loaded_s(std::int64_t from_us, std::int64_t to_us) const {
+  constexpr std::int64_t kFills = 10;  // a part
+  const std::int64_t last_us = jobs_.empty() ? 0 : jobs_.back().submitted_us;
+  return kUs *
+         static_cast<double>(std::max<std::int64_t>(0, std::min(to_us, last_us) - std::max(from_us, last_us / kFills)));
+}
+
 std::uint64_t Replay::stranded_now() {
   if (waiting_.empty()) return 0;
   tree_.sync(allocations_);
@@ -257,6 +266,8 @@ void Replay::summarise() {
   const double whole = static_cast<double>(report_.total_gpus) * static_cast<double>(report_.makespan_s);
   report_.utilisation = whole > 0 ? runs_.busy_gpu_s / whole : 0;
 
+  const double loaded = loaded_s(0, last_us_) * static_cast<double>(report_.total_gpus);
+  report_.loaded_utilisation = loaded > 0 ? runs_.loaded_gpu_s / loaded : 0;
   report_.slowdown = slowdowns_.report();
   summarise_tenants();
 }
@@ -298,6 +309,7 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
     if (!report_.samples.empty()) {
       const double passed_s = static_cast<double>(now_us - last_us_) * 1e-6;
       runs_.busy_gpu_s += passed_s * static_cast<double>(used_);
+      runs_.loaded_gpu_s += loaded_s(last_us_, now_us) * static_cast<double>(used_);
       runs_.stranded_gpu_s += passed_s * static_cast<double>(report_.samples.back().stranded);
     }
     last_us_ = now_us;

@@ -77,6 +77,8 @@ struct ReplayReport {
   double mean_stretch = 1;       // of running times, weighted by GPUs
   std::int64_t makespan_s = 0;
   double utilisation = 0;  // of all GPUs, over the makespan
+  double loaded_utilisation =
+      0;  // the same while jobs arrive, without the first tenth of that time, in which the fabric fills
   ReplaySpread spread;
   double stranded_gpu_h = 0;  // free while jobs wait, and usable by none of them
   ReplaySlowdown slowdown;
