@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fabric/base/check.h"
+#include "fabric/topology/topology.h"
 
 namespace railweave::fabric::health {
 

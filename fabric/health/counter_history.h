@@ -9,8 +9,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "fabric/base/units.h"
+#include "fabric/topology/ids.h"
 #include "fabric/topology/port_counts.h"
-#include "fabric/topology/topology.h"
+
+namespace railweave::fabric {
+class Topology;
+}  // namespace railweave::fabric
 
 namespace railweave::fabric::health {
 
