@@ -41,6 +41,7 @@ class RailweaveQueue : public ReplayQueue {
     policy_.fair_share = options.fair_share;
     policy_.starvation_bound_us = options.starvation_s > 0 ? options.starvation_s * 1'000'000 : INT64_MAX / 4;
     policy_.reserved_jobs = 32;
+    policy_.place_wait = options.place_wait;
     if (options.policy != kWaitingPolicy) policy_.place_wait.most_us = 0;
     used_ = FairShare(policy_.half_life_us);
     if (options.policy == kRoutedPolicy) routed_ = std::make_unique<RoutedStarts>(fabric);
