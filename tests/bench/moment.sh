@@ -28,3 +28,4 @@ run slurm_overhead /usr/bin/python3 tests/bench/slurm_overhead.py "$build/bin" -
 run repair env CUTS=1 ENGINES=minhop /usr/bin/python3 tests/bench/repair.py "$build/bin" 648
 run opensm env ENGINES=updn tests/bench/opensm.sh "$build/bin/railweave" 324
 run discovery tests/bench/discovery.sh "$build" 1
+run replay /usr/bin/python3 tests/bench/replay.py "$build/bin" 2 40
