@@ -31,7 +31,7 @@ struct ReplayOptions {
   scheduler::Backfill backfill = scheduler::Backfill::easy;  // conservative: railweave alone
   scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
   double estimate_factor = 1;
-  std::int64_t starvation_s = 0;  // 0: no bound; railweave alone
+  std::int64_t starvation_s = 0;    // 0: no bound; railweave alone
   scheduler::PlaceWait place_wait;  // of kWaitingPolicy
   Stretch stretch = Stretch::none;
   bool heavy = false;     // jobs are heavy_job_spec(), not trace_job_spec()
