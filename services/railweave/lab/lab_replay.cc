@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/base/text/time_text.h"
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/fabric_file.h"
@@ -29,7 +28,7 @@ struct LabReplayOptions {
   std::string backfill = "easy";
   std::string fair_share = "none";
   double estimate_factor = 1;
-  std::string place_wait = "PT30M";
+  std::uint64_t place_wait_min = 30;
   double place_wait_share = scheduler::PlaceWait().share;
   std::uint64_t starvation_h = 0;
   std::uint64_t jobs = 0;
@@ -149,9 +148,7 @@ ReplayOptions options_of(const LabReplayOptions& options) {
                                                         : scheduler::FairShareRule::none;
   replay.estimate_factor = options.estimate_factor;
   replay.starvation_s = static_cast<std::int64_t>(options.starvation_h) * 3600;
-  const auto place_wait_s = parse_duration_s(options.place_wait);
-  if (!place_wait_s) fail_usage(fmt::format("--place-wait {} is no duration such as PT2H", options.place_wait));
-  replay.place_wait.most_us = *place_wait_s * 1'000'000;
+  replay.place_wait.most_us = static_cast<std::int64_t>(options.place_wait_min) * 60'000'000;
   replay.place_wait.share = options.place_wait_share;
   replay.stretch = *parse_enum<Stretch>(options.stretch);
   replay.heavy = options.communication == "heavy";
@@ -352,9 +349,8 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
       .add_option("--estimate-factor", options->estimate_factor, "Expected durations, as a multiple of the real ones")
       ->type_name("FACTOR")
       ->capture_default_str();
-  command.add_option("--place-wait", options->place_wait, "How long jobs of railweave-waits wait for a better place")
-      ->type_name("DURATION")
-      ->capture_default_str();
+  add_number_option(command, "--place-wait", options->place_wait_min,
+                    "Minutes that jobs of railweave-waits wait for a better place", {0, 100'000});
   command.add_option("--place-wait-share", options->place_wait_share, "The same, as a share of their durations")
       ->type_name("SHARE")
       ->check(CLI::Range(0.0, 1.0))
