@@ -353,7 +353,6 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
                     "Minutes that jobs of railweave-waits wait for a better place", {0, 100'000});
   command.add_option("--place-wait-share", options->place_wait_share, "The same, as a share of their durations")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   add_number_option(command, "--starvation", options->starvation_h,
                     "Hours after which no job may pass a waiting job, 0 for no limit", {0, 100'000});
