@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "fabric/topology/disjoint_sets.h"
+#include "fabric/topology/leaf_sharing.h"
+#include "fabric/topology/rail_islands.h"
 #include "fabric/topology/rails.h"
 
 namespace railweave::fabric {
@@ -30,16 +32,41 @@ std::string family_of(std::string_view name) {
   return family;
 }
 
-// The rails of every compute host, each once, in order; none for other hosts.
+// Rails of one number in two islands are two: of each island all rails, numbered on.
+class IslandRails {
+ public:
+  explicit IslandRails(const Topology& topology)
+      : topology_(topology), rails_(topology.rails().size()), island_of_switch_(rail_islands(topology)) {
+    for (const std::uint32_t island : island_of_switch_) islands_ = std::max<std::size_t>(islands_, island + 1U);
+  }
+  [[nodiscard]] std::size_t count() const { return islands_ * rails_; }
+  [[nodiscard]] RailId rail(std::size_t number) const { return RailId(number % rails_); }
+  // None: the port is on no rail, or its cable leads to no switch.
+  [[nodiscard]] std::optional<std::uint32_t> island(PortId port) const {
+    const SwitchId leaf = topology_.rail(port) ? switch_at(topology_, port) : SwitchId();
+    return leaf ? std::optional(island_of_switch_[leaf.index()]) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::uint32_t> number(PortId port) const {
+    const auto at = island(port);
+    return at ? std::optional(static_cast<std::uint32_t>(*at * rails_ + topology_.rail(port).index())) : std::nullopt;
+  }
+
+ private:
+  const Topology& topology_;
+  std::size_t rails_, islands_ = 0;
+  std::vector<std::uint32_t> island_of_switch_;
+};
+
+// The rails of every compute host by their numbers in IslandRails, each once, in order; none for other hosts.
 class HostRails {
  public:
-  explicit HostRails(const Topology& topology) : first_{0} {
+  HostRails(const Topology& topology, const IslandRails& islands) : first_{0} {
     for (const auto host : topology.hosts()) {
       const std::size_t first = rails_.size();
       if (topology.kind(host) == HostKind::compute) {
         for (const auto hca : topology.hcas(host)) {
           for (const auto port : topology.ports(hca)) {
-            if (topology.rail(port) && topology.link(port)) rails_.push_back(topology.rail(port));
+            if (const auto number = islands.number(port)) rails_.push_back(*number);
           }
         }
         const auto begin = rails_.begin() + static_cast<std::ptrdiff_t>(first);
@@ -50,54 +77,54 @@ class HostRails {
       first_.push_back(rails_.size());
     }
   }
-  [[nodiscard]] std::span<const RailId> of(HostId host) const {
+  [[nodiscard]] std::span<const std::uint32_t> of(HostId host) const {
     return std::span(rails_).subspan(first_[host.index()], first_[host.index() + 1] - first_[host.index()]);
   }
 
  private:
   std::vector<std::size_t> first_;
-  std::vector<RailId> rails_;
+  std::vector<std::uint32_t> rails_;
 };
 
-// Groups of rails; members in order of id.
+// Groups of rails; members in order of number.
 struct RailGroups {
   std::vector<std::uint32_t> of_rail;
-  std::vector<std::vector<RailId>> members;
+  std::vector<std::vector<std::uint32_t>> members;
 };
 
-RailGroups group_rails(const Topology& topology, const HostRails& rails) {
-  std::vector<std::uint32_t> hosts_on(topology.rails().size());
+RailGroups group_rails(const Topology& topology, const HostRails& rails, std::size_t count) {
+  std::vector<std::uint32_t> hosts_on(count);
   std::unordered_map<std::uint64_t, std::uint32_t> hosts_on_both;
   for (const auto host : topology.hosts()) {
     const auto mine = rails.of(host);
     for (std::size_t i = 0; i < mine.size(); ++i) {
-      ++hosts_on[mine[i].index()];
-      for (std::size_t j = 0; j < i; ++j) ++hosts_on_both[std::uint64_t{mine[j].value()} << 32U | mine[i].value()];
+      ++hosts_on[mine[i]];
+      for (std::size_t j = 0; j < i; ++j) ++hosts_on_both[std::uint64_t{mine[j]} << 32U | mine[i]];
     }
   }
-  DisjointSets sets(topology.rails().size());
+  DisjointSets sets(count);
   for (const auto& [pair, both] : hosts_on_both) {
     const std::size_t a = pair >> 32U;
     const std::size_t b = pair & UINT32_MAX;
     if (2 * both > std::min(hosts_on[a], hosts_on[b])) sets.unite(a, b);
   }
   RailGroups groups;
-  groups.members.resize(topology.rails().size());
-  for (const auto rail : topology.rails()) {
-    groups.of_rail.push_back(sets.find(rail.index()));
-    if (hosts_on[rail.index()] > 0) groups.members[groups.of_rail.back()].push_back(rail);
+  groups.members.resize(count);
+  for (std::uint32_t rail = 0; rail < count; ++rail) {
+    groups.of_rail.push_back(sets.find(rail));
+    if (hosts_on[rail] > 0) groups.members[groups.of_rail.back()].push_back(rail);
   }
   return groups;
 }
 
 // The group that contains most of a host's rails, the first of equals; none: the host is on no rail.
-std::optional<std::uint32_t> group_of(std::span<const RailId> rails, const RailGroups& groups) {
+std::optional<std::uint32_t> group_of(std::span<const std::uint32_t> rails, const RailGroups& groups) {
   std::optional<std::uint32_t> best;
   std::ptrdiff_t most = 0;
-  for (const auto rail : rails) {
-    const std::uint32_t group = groups.of_rail[rail.index()];
+  for (const std::uint32_t rail : rails) {
+    const std::uint32_t group = groups.of_rail[rail];
     const auto count =
-        std::ranges::count_if(rails, [&](RailId other) { return groups.of_rail[other.index()] == group; });
+        std::ranges::count_if(rails, [&](std::uint32_t other) { return groups.of_rail[other] == group; });
     if (count > most) {
       most = count;
       best = group;
@@ -106,12 +133,21 @@ std::optional<std::uint32_t> group_of(std::span<const RailId> rails, const RailG
   return best;
 }
 
+std::vector<RailId> rails_of(std::span<const std::uint32_t> numbers, const IslandRails& islands) {
+  std::vector<RailId> rails;
+  for (const std::uint32_t number : numbers) rails.push_back(islands.rail(number));
+  std::ranges::sort(rails);
+  rails.erase(std::ranges::unique(rails).begin(), rails.end());
+  return rails;
+}
+
 }  // namespace
 
 std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology) {
   if (topology.rails().size() < 2) return {};
-  const HostRails rails(topology);
-  const RailGroups groups = group_rails(topology, rails);
+  const IslandRails islands(topology);
+  const HostRails rails(topology, islands);
+  const RailGroups groups = group_rails(topology, rails, islands.count());
   struct Family {
     std::size_t hosts = 0;
     std::size_t complete = 0;
@@ -126,7 +162,8 @@ std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology) {
     Family& family = families[family_name];
     ++family.hosts;
     RailShortfall shortfall{host, {}};
-    std::ranges::set_difference(groups.members[*group], rails.of(host), std::back_inserter(shortfall.missing));
+    std::ranges::set_difference(rails_of(groups.members[*group], islands), rails_of(rails.of(host), islands),
+                                std::back_inserter(shortfall.missing));
     if (shortfall.missing.empty()) {
       ++family.complete;
     } else {
@@ -138,7 +175,8 @@ std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology) {
   for (std::size_t i = 0; i < incomplete.size(); ++i) {
     const Family& family = families[family_of_incomplete[i]];
     const auto& missing = incomplete[i].missing;
-    const std::size_t all = groups.members[*group_of(rails.of(incomplete[i].host), groups)].size();
+    const auto& group = groups.members[*group_of(rails.of(incomplete[i].host), groups)];
+    const std::size_t all = rails_of(group, islands).size();
     if (2 * missing.size() < all || 2 * family.complete > family.hosts) result.push_back(std::move(incomplete[i]));
   }
   return result;
@@ -146,7 +184,9 @@ std::vector<RailShortfall> hosts_short_of_rail(const Topology& topology) {
 
 std::vector<OddPort> ports_on_odd_rail(const Topology& topology) {
   if (!topology.rails_inferred()) return {};
-  using DeviceClass = std::tuple<std::string, std::uint32_t, unsigned>;  // family, device ordinal, port number
+  const IslandRails islands(topology);
+  // Island, family, device ordinal, port number.
+  using DeviceClass = std::tuple<std::uint32_t, std::string, std::uint32_t, unsigned>;
   std::map<DeviceClass, std::map<RailId, std::vector<PortId>>> ports;
   for (const auto host : topology.hosts()) {
     if (topology.kind(host) != HostKind::compute) continue;
@@ -155,7 +195,9 @@ std::vector<OddPort> ports_on_odd_rail(const Topology& topology) {
       const auto ordinal = device_ordinal(topology.device(hca));
       if (!ordinal) continue;
       for (const auto port : topology.ports(hca)) {
-        if (topology.rail(port)) ports[{family, *ordinal, topology.number(port)}][topology.rail(port)].push_back(port);
+        const auto island = islands.island(port);
+        if (!island) continue;
+        ports[{*island, family, *ordinal, topology.number(port)}][topology.rail(port)].push_back(port);
       }
     }
   }

@@ -9,6 +9,8 @@
 // The number of rails is the 95th percentile of the number of leaves per host. Unnamed and management hosts do not
 // count, nor do hosts on a single leaf, so a plain fat tree has no rails, even with several adapters per host. If fewer
 // than half of the ports of hosts with several leaves would be on a rail of their own, there are no rails.
+// Networks that share no hosts (rail_islands.h), as those of two sites, are inferred each by itself: rail 0 of one has
+// nothing to do with rail 0 of another.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,8 @@ struct RailAssignment {
   std::vector<RailId> rail_of_port;  // one per adapter port, in the order of Topology::hca_ports(); none: on no rail
   std::vector<std::string> names;    // of the rails, "rail-0" ..., in order of the devices usually on them
   // Share of the adapter ports of named hosts with several leaves that agree with the rail of their leaf: no other leaf
-  // of the host is on it and, unless the cabling alone decides, the port's device is usually on it. 0 without rails.
+  // of the host is on it and, unless the cabling alone decides, the port's device is usually on it. Of networks that
+  // have rails; 0 without any.
   double confidence = 0;
 };
 

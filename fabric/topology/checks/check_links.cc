@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -8,6 +9,7 @@
 
 #include "fabric/topology/checks/check_parts.h"
 #include "fabric/topology/checks/checks.h"
+#include "fabric/topology/leaf_sharing.h"
 
 namespace railweave::fabric {
 namespace {
@@ -72,22 +74,37 @@ void check_speeds(const Topology& topology, FindingList& findings) {
   }
 }
 
+// Each connected part by itself: what is an exception in a tree is the rule in a torus beside it.
 void check_tiers(const Topology& topology, FindingList& findings) {
-  std::vector<std::string> same;
-  std::size_t all = 0;
+  struct Part {
+    std::vector<std::string> same;
+    std::size_t all = 0;
+  };
+  const SwitchComponents components = switch_components(topology);
+  std::vector<Part> parts(components.count);
   for (const auto link : topology.links()) {
     if (!topology.joins_switches(link)) continue;
-    ++all;
     const SwitchId a = topology.switch_of(topology.a(link));
     const SwitchId b = topology.switch_of(topology.b(link));
+    Part& part = parts[components.of_switch[a.index()]];
+    ++part.all;
     if (topology.tier(a) == topology.tier(b) && topology.tier(a) != Topology::kNoTier) {
-      same.push_back(topology.link_text(link));
+      part.same.push_back(topology.link_text(link));
     }
   }
-  const bool exception = 10 * same.size() < all;
-  findings.add("sameTierLinks", exception ? Severity::warning : Severity::info,
-               fmt::format("{} of {} between switches join switches of one tier", same.size(), counted(all, "link")),
-               same);
+  for (const Severity severity : {Severity::warning, Severity::info}) {
+    Part found;
+    for (Part& part : parts) {
+      const bool exception = 10 * part.same.size() < part.all;
+      if (part.same.empty() || exception != (severity == Severity::warning)) continue;
+      found.all += part.all;
+      std::ranges::move(part.same, std::back_inserter(found.same));
+    }
+    findings.add("sameTierLinks", severity,
+                 fmt::format("{} of {} between switches join switches of one tier", found.same.size(),
+                             counted(found.all, "link")),
+                 found.same);
+  }
 }
 
 void check_borders(const Topology& topology, FindingList& findings) {
