@@ -42,36 +42,56 @@ class LldpReader {
     return json_.array([&] { return json_.peek() == '{' ? on_object() : json_.skip_value(); });
   }
 
+  // json: {"eth0": {"chassis": ..., "port": ...}}; json0: {"name": "eth0", "chassis": [...], "port": [...]}
   bool read_interfaces() {
-    std::string named;
-    return json_.entries([&](std::string_view key) {
-      std::string name(key);
-      if (key == "name" && json_.peek() == '"') return json_.string(named);  // json0
+    std::string name;
+    Neighbour own;
+    const bool ok = json_.entries([&](std::string_view key) {
+      if (key == "name" && json_.peek() == '"') return json_.string(name);
+      if (json_.peek() == '[') return read_part(key, own);
       if (json_.peek() != '{') return json_.skip_value();
+      const std::string interface(key);
       Neighbour neighbour;
-      if (!read_neighbour(neighbour)) return false;
-      add(name, neighbour);
+      if (!json_.entries([&](std::string_view part) { return read_part(part, neighbour); })) return false;
+      add(interface, neighbour);
       return !cables_.over_limit() || json_.too_large("more devices than are supported");
     });
+    if (!ok || name.empty()) return ok;
+    add(name, own);
+    return !cables_.over_limit() || json_.too_large("more devices than are supported");
   }
 
-  bool read_neighbour(Neighbour& neighbour) {
-    return json_.entries([&](std::string_view key) {
-      if (key == "chassis") return one_or_more([&] { return read_chassis(neighbour); });
-      if (key == "port") return one_or_more([&] { return read_port(neighbour); });
-      return json_.skip_value();
-    });
+  bool read_part(std::string_view key, Neighbour& neighbour) {
+    if (key == "chassis") return one_or_more([&] { return read_chassis(neighbour); });
+    if (key == "port") return one_or_more([&] { return read_port(neighbour); });
+    return json_.skip_value();
   }
 
-  // {"leaf-1": {"id": ..., "capability": [...]}}
+  // json: {"leaf-1": {"id": ..., "capability": [...]}}; json0: {"id": [...], "name": [{"value": "leaf-1"}], "capability": [...]}
   bool read_chassis(Neighbour& neighbour) {
     return json_.entries([&](std::string_view key) {
+      if (key == "name" && json_.peek() == '[') return read_values([&](auto, auto value) { neighbour.name = value; });
+      if (key == "capability" && json_.peek() == '[') return one_or_more([&] { return read_capability(neighbour); });
       if (json_.peek() != '{') return json_.skip_value();
       if (key == "id") return json_.skip_value();  // a neighbour that tells no name
       neighbour.name = key;
       return json_.entries([&](std::string_view part) {
         return part == "capability" ? one_or_more([&] { return read_capability(neighbour); }) : json_.skip_value();
       });
+    });
+  }
+
+  // {"type": "ifname", "value": "Ethernet12"}, alone or in a list.
+  template <class Take>
+  bool read_values(Take take) {
+    return one_or_more([&] {
+      std::string type, value;
+      const bool ok = json_.entries([&](std::string_view part) {
+        std::string* text = part == "type" ? &type : part == "value" ? &value : nullptr;
+        return text != nullptr && json_.peek() == '"' ? json_.string(*text) : json_.skip_value();
+      });
+      take(std::string_view(type), std::string_view(value));
+      return ok;
     });
   }
 
@@ -90,20 +110,16 @@ class LldpReader {
 
   bool read_port(Neighbour& neighbour) {
     return json_.entries([&](std::string_view key) {
-      if (key == "id" && json_.peek() == '{') {
-        std::string type, value;
-        const bool ok = json_.entries([&](std::string_view part) {
-          std::string* text = part == "type" ? &type : part == "value" ? &value : nullptr;
-          return text != nullptr && json_.peek() == '"' ? json_.string(*text) : json_.skip_value();
+      if (key == "id") {
+        return read_values([&](std::string_view type, std::string_view value) {
+          if (type == "ifname" || type == "local") neighbour.port = value;
+          if (neighbour.port_id.empty()) neighbour.port_id = value;
         });
-        if (type == "ifname" || type == "local") neighbour.port = value;
-        if (neighbour.port_id.empty()) neighbour.port_id = value;
-        return ok;
       }
-      if (key == "descr" && json_.peek() == '"' && neighbour.port.empty()) {
-        return json_.string(neighbour.port_id);  // Linux gives the MAC address as id and the interface's name here
-      }
-      return json_.skip_value();
+      // Linux gives the MAC address as id and the interface's name here.
+      if (key != "descr" || !neighbour.port.empty()) return json_.skip_value();
+      if (json_.peek() == '"') return json_.string(neighbour.port_id);
+      return read_values([&](auto, std::string_view value) { neighbour.port_id = value; });
     });
   }
 

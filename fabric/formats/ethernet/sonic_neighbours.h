@@ -15,12 +15,9 @@
 #include "fabric/base/error.h"
 #include "fabric/formats/ethernet/ethernet_cables.h"
 #include "fabric/formats/text/read_options.h"
+#include "fabric/formats/text/row_left_out.h"
 
 namespace railweave::fabric {
-
-struct RowLeftOut {
-  std::string port, why;
-};
 
 // `file_name` stands for the switch where the table does not name it. Returns rows that were left out. Errors: no such
 // JSON (with line and column), no row with a neighbour, tooLarge.

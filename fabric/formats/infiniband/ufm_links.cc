@@ -43,7 +43,11 @@ class UfmLinksReader {
 
   Result<void> read() {
     const bool ok = json_.array([&] {
-      if (json_.peek() != '{') return json_.skip_value();
+      ++rows_;
+      if (json_.peek() != '{') {
+        leave_out({});
+        return json_.skip_value();
+      }
       ListedLink link;
       if (!read_link(link)) return false;
       add(link);
@@ -85,12 +89,14 @@ class UfmLinksReader {
     return found == std::ranges::end(fields) ? nullptr : found->second;
   }
 
+  void leave_out(const std::string& name) {
+    if (++unreadable_count_ > kMaxFindingObjects) return;
+    unreadable_.push_back(name.empty() ? fmt::format("link {} of the list", rows_) : escaped_name(name));
+  }
+
   void add(const ListedLink& link) {
     const auto a = end_of(link.source), b = end_of(link.destination);
-    if (!a || !b) {
-      if (++unreadable_count_ <= kMaxFindingObjects) unreadable_.push_back(escaped_name(link.name));
-      return;
-    }
+    if (!a || !b) return leave_out(link.name);
     // "4x", and "IB_4x" of older versions.
     const std::string_view text = link.width;
     const std::uint16_t told = width_of_text(text.starts_with("IB_") ? text.substr(3) : text);
@@ -160,7 +166,7 @@ class UfmLinksReader {
   std::unordered_map<Guid, std::uint32_t> by_guid_;
   std::deque<std::string> names_;
   std::vector<std::string> unreadable_;
-  std::size_t unreadable_count_ = 0, links_ = 0;
+  std::size_t rows_ = 0, unreadable_count_ = 0, links_ = 0;
 };
 
 }  // namespace

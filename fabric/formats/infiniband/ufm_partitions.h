@@ -16,6 +16,7 @@
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
 #include "fabric/formats/text/read_options.h"
+#include "fabric/formats/text/row_left_out.h"
 
 namespace railweave::fabric {
 
@@ -32,7 +33,11 @@ struct UfmPartition {
 // "0x12", "0x8012" -> 0x0012; none: not the key of a partition.
 std::optional<std::uint16_t> parse_pkey(std::string_view text);
 
-// In the order of their keys, each once.
-Result<std::vector<UfmPartition>> read_ufm_partitions(std::string_view text, const ReadOptions& options);
+struct UfmPartitions {
+  std::vector<UfmPartition> partitions;  // in the order of their keys, each once
+  RowsLeftOut left_out;                  // what could not be used, and why
+};
+
+Result<UfmPartitions> read_ufm_partitions(std::string_view text, const ReadOptions& options);
 
 }  // namespace railweave::fabric

@@ -34,7 +34,11 @@ class UfmPortsReader {
 
   Result<void> read() {
     const bool ok = json_.array([&] {
-      if (json_.peek() != '{') return json_.skip_value();
+      ++rows_;
+      if (json_.peek() != '{') {
+        unnamed_.add(fmt::format("port {} of the list", rows_));
+        return json_.skip_value();
+      }
       ListedPort port;
       if (!read_port(port)) return false;
       add(port);
@@ -97,7 +101,7 @@ class UfmPortsReader {
 
   void add(const ListedPort& port) {
     const auto at = parse_ufm_port_name(port.name);
-    if (!at) return unnamed_.add(port.name);
+    if (!at) return unnamed_.add(port.name.empty() ? fmt::format("port {} of the list", rows_) : port.name);
     const bool of_switch = port.kind.find("Switch") != std::string::npos;
     const std::uint32_t device = device_of(at->guid, port, of_switch);
     draft_.device(device).ports = std::max(draft_.device(device).ports, at->number);
@@ -163,6 +167,7 @@ class UfmPortsReader {
   std::unordered_map<Guid, std::uint32_t> by_guid_;
   std::deque<std::string> names_;
   std::vector<Cable> cables_;
+  std::size_t rows_ = 0;
   Left unnamed_, lost_;
 };
 

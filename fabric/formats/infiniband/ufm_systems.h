@@ -13,6 +13,7 @@
 #include "fabric/base/error.h"
 #include "fabric/base/guid.h"
 #include "fabric/formats/text/read_options.h"
+#include "fabric/formats/text/row_left_out.h"
 
 namespace railweave::fabric {
 
@@ -22,6 +23,11 @@ struct UfmSystem {
   std::vector<Guid> ports;  // of its adapters' ports; empty where the answer leaves them out
 };
 
-Result<std::vector<UfmSystem>> read_ufm_systems(std::string_view text, const ReadOptions& options);
+struct UfmSystems {
+  std::vector<UfmSystem> systems;
+  RowsLeftOut left_out;  // rows that could not be used, and why
+};
+
+Result<UfmSystems> read_ufm_systems(std::string_view text, const ReadOptions& options);
 
 }  // namespace railweave::fabric

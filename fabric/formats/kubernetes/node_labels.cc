@@ -68,6 +68,7 @@ struct KubernetesNode {
   std::string name, kind;
   Labels labels;
   unsigned gpus = 0;
+  std::string unreadable_gpus;  // where a count is no whole number
 };
 
 bool read_labels(JsonReader& json, Labels& labels) {
@@ -82,13 +83,17 @@ bool read_labels(JsonReader& json, Labels& labels) {
 }
 
 // "8", or 8.
-bool read_quantity(JsonReader& json, unsigned& count) {
-  if (json.peek() != '"') return json.whole_number(count, UINT16_MAX);
+bool read_quantity(JsonReader& json, KubernetesNode& node) {
+  if (json.peek() != '"') return json.whole_number(node.gpus, UINT16_MAX);
   std::string text;
   if (!json.string(text)) return false;
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) count += value;
+  if (error == std::errc() && end == text.data() + text.size()) {
+    node.gpus += value;
+  } else {
+    node.unreadable_gpus = text;
+  }
   return true;
 }
 
@@ -97,7 +102,7 @@ bool read_status(JsonReader& json, KubernetesNode& node) {
     if (key != "capacity" || json.peek() != '{') return json.skip_value();
     return json.entries([&](std::string_view resource) {
       const bool gpus = resource == "nvidia.com/gpu" || resource == "amd.com/gpu";
-      return gpus ? read_quantity(json, node.gpus) : json.skip_value();
+      return gpus ? read_quantity(json, node) : json.skip_value();
     });
   });
 }
@@ -140,7 +145,10 @@ class NodeListReader {
 
   bool read_items() {
     return json_.array([&] {
-      if (json_.peek() != '{') return json_.skip_value();
+      if (json_.peek() != '{') {
+        facts_.leave_out(fmt::format("item {}", ++rows_), "it is no node");
+        return json_.skip_value();
+      }
       KubernetesNode node;
       if (!json_.entries([&](std::string_view key) { return read_field(key, node); })) return false;
       add(node);
@@ -152,6 +160,9 @@ class NodeListReader {
     ++rows_;
     if (node.name.empty() || (!node.kind.empty() && node.kind != "Node")) {
       return facts_.leave_out(fmt::format("item {}", rows_), node.name.empty() ? "it has no name" : "it is no node");
+    }
+    if (!node.unreadable_gpus.empty()) {
+      facts_.leave_out(node.name, "no number of GPUs: " + node.unreadable_gpus);
     }
     facts_.add_gpus(node.name, node.gpus, label(node.labels, "nvidia.com/gpu.product"));
     facts_.add_tiers(node.name, tiers_of(node.labels));

@@ -138,6 +138,11 @@ void SiteFacts::leave_out(const std::string& where, const std::string& why) {
   if (++rows.count <= kMaxLeftOut) rows.objects.push_back(escaped_name(where + ": " + why));
 }
 
+std::string SiteFacts::first_left_out() const {
+  for (const auto& [source, rows] : left_out_) return source + ": " + rows.objects.front();
+  return {};
+}
+
 void SiteFacts::add_findings(TopologyBuilder& builder) {
   for (auto& [source, rows] : left_out_) {
     builder.add_finding({"rowsLeftOut", Severity::warning,
@@ -155,10 +160,13 @@ void SiteFacts::add_findings(TopologyBuilder& builder) {
                          nvlinks_down_});
   }
   for (auto& [key, said] : disagreements_) {
+    const auto& [first, second] = key.second;
+    const bool alone = first == second;
     builder.add_finding({"sourcesDisagree", Severity::warning,
-                         key.second.first + " and " + key.second.second + " contradict each other in the " + key.first +
-                             " of " + plural(said.second.size(), "host", "hosts") + " (" + said.second.front() + ": " +
-                             said.first + "); " + key.second.first + " counts, as it was read first",
+                         first + (alone ? " tells different things" : " and " + second + " contradict each other") +
+                             " in the " + key.first + " of " + plural(said.second.size(), "host", "hosts") + " (" +
+                             said.second.front() + ": " + said.first + "); " +
+                             (alone ? "what it tells first counts" : first + " counts, as it was read first"),
                          said.second});
   }
 }

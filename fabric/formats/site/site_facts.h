@@ -53,6 +53,8 @@ class SiteFacts {
   void assume_gpus(unsigned count, const std::string& source);
   // Something in the source that was not used, and why; `where` is a line, a row or a field.
   void leave_out(const std::string& where, const std::string& why);
+  // "topology.conf: line 3: ..."; empty: everything was used.
+  [[nodiscard]] std::string first_left_out() const;
 
   [[nodiscard]] bool empty() const { return hosts_.empty(); }
   [[nodiscard]] const std::vector<HostFacts>& hosts() const { return hosts_; }  // in the order of the sources

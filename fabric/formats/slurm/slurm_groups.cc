@@ -67,9 +67,12 @@ bool read_one_node(JsonReader& json, SlurmNode& node) {
   });
 }
 
-Result<void> no_group(const ReadOptions& options) {
-  return fail(ErrorKind::malformed, "slurm.noTopology", "there is no SwitchName= or BlockName= with nodes",
-              location_text(options.source, 1, 1), "give Slurm's topology.conf or topology.yaml");
+Result<void> no_group(const ReadOptions& options, const SiteFacts& facts) {
+  const std::string left_out = facts.first_left_out();
+  return fail(
+      ErrorKind::malformed, "slurm.noTopology",
+      "there is no SwitchName= or BlockName= with nodes" + (left_out.empty() ? "" : "; not used was " + left_out),
+      location_text(options.source, 1, 1), "give Slurm's topology.conf or topology.yaml");
 }
 
 }  // namespace
@@ -98,7 +101,7 @@ Result<void> read_slurm_topology(std::string_view text, const ReadOptions& optio
     }
     (void)tree.add(name, value_of(whole, "nodes"), value_of(whole, "switches"), lines.number(), facts);
   }
-  if (tree.empty()) return no_group(options);
+  if (tree.empty()) return no_group(options, facts);
   std::move(tree).move_into(facts);
   return {};
 }
@@ -116,7 +119,7 @@ Result<void> read_slurm_topology_json(std::string_view text, const ReadOptions& 
   };
   const bool read = json.peek() == '[' ? json.array(one) : one();
   if (!read || !json.end()) return std::unexpected(json.error());
-  return any ? Result<void>() : no_group(options);
+  return any ? Result<void>() : no_group(options, facts);
 }
 
 Result<void> read_slurm_nodes(std::string_view text, const ReadOptions& options, SiteFacts& facts) {

@@ -89,6 +89,9 @@ Recognised of_kubernetes(const JsonShape& shape) {
 // Lists of UFM's REST answers; unknown, without a reason: none of them.
 Recognised of_ufm_list(const JsonShape& shape) {
   if (shape.has("peer_port_dname")) return {SourceKind::ufm_ports, "its ports have \"peer_port_dname\""};
+  if (shape.has("peer") && shape.has("system_name") && shape.has("physical_state")) {
+    return {SourceKind::ufm_ports, "its ports have \"peer\" and \"physical_state\""};
+  }
   if (shape.has("source_guid") && shape.has("destination_guid")) {
     return {SourceKind::ufm_links, "its links have \"source_guid\" and \"destination_guid\""};
   }

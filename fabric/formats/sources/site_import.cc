@@ -37,6 +37,7 @@
 #include "fabric/formats/sources/nmx_hosts.h"
 #include "fabric/formats/sources/ufm_join.h"
 #include "fabric/formats/text/name_text.h"
+#include "fabric/formats/text/row_left_out.h"
 #include "fabric/topology/topology.h"
 #include "fabric/topology/topology_builder.h"
 
@@ -88,8 +89,11 @@ class SiteReader {
       if (auto done = read_machine(source); !done) return std::unexpected(std::move(done.error()));
     }
     if (builder_.host_count() + builder_.switch_count() == 0) {
-      return fail(ErrorKind::invalid, "site.nothing", "no source has a host or a switch: " + read_as(sources), {},
-                  "give a dump of cables (ibnetdiscover), or a list of nodes with their groups or GPUs, as well");
+      const std::string left_out = facts_.first_left_out();
+      return fail(ErrorKind::invalid, "site.nothing",
+                  "no source has a host or a switch: " + read_as(sources) +
+                      (left_out.empty() ? "" : "; not used was " + left_out),
+                  {}, "give a dump of cables (ibnetdiscover), or a list of nodes with their groups or GPUs, as well");
     }
     for (const SiteSource& source : sources) add_source(source);
     for (Finding& finding : compared_) builder_.add_finding(std::move(finding));
@@ -173,7 +177,7 @@ class SiteReader {
       case SourceKind::sonic_neighbours: {
         const auto left_out = read_sonic_neighbours(source.text, source.device, read, cables_);
         if (!left_out) return std::unexpected(left_out.error());
-        for (const auto& [port, why] : *left_out) facts_.leave_out(port, why);
+        leave_out(*left_out);
         return {};
       }
       case SourceKind::openconfig:
@@ -230,17 +234,23 @@ class SiteReader {
     return {};
   }
 
+  void leave_out(const RowsLeftOut& rows) {
+    for (const auto& [where, why] : rows) facts_.leave_out(where, why);
+  }
+
   Result<void> read_systems(const SiteSource& source, const ReadOptions& read) {
     auto systems = read_ufm_systems(source.text, read);
     if (!systems) return std::unexpected(std::move(systems.error()));
-    systems_.emplace_back(source.name, std::move(*systems));
+    leave_out(systems->left_out);
+    systems_.emplace_back(source.name, std::move(systems->systems));
     return {};
   }
 
   Result<void> read_partitions(const SiteSource& source, const ReadOptions& read) {
     auto partitions = read_ufm_partitions(source.text, read);
     if (!partitions) return std::unexpected(std::move(partitions.error()));
-    partitions_.emplace_back(source.name, std::move(*partitions));
+    leave_out(partitions->left_out);
+    partitions_.emplace_back(source.name, std::move(partitions->partitions));
     return {};
   }
 

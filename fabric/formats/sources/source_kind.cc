@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/byte_order_mark.h"
+#include "fabric/base/lower_case.h"
 #include "fabric/formats/format.h"
 #include "fabric/formats/gpu/nvidia_smi_nvlink.h"
 #include "fabric/formats/infiniband/iblinkinfo.h"
@@ -212,6 +213,10 @@ Recognised recognise(std::string_view text) {
       return {SourceKind::nvidia_smi_query, "it begins with <nvidia_smi_log>"};
     }
     if (head.find("<system") != std::string_view::npos) return {SourceKind::nccl_topology, "it begins with <system>"};
+    const std::string start = lower_case(head.substr(0, 256));
+    if (start.starts_with("<!doctype html") || start.find("<html") != std::string::npos) {
+      return {SourceKind::unknown, "it is a web page: is this the address of an API, and the token right?"};
+    }
     return {SourceKind::unknown, "it is XML without <nvidia_smi_log> or <system>"};
   }
   return recognise_lines(text.substr(begin));

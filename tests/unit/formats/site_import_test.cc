@@ -79,6 +79,7 @@ TEST_F(SiteImportTest, TakesJsonOfOtherToolsForNothing) {
     EXPECT_EQ(recognised.kind, SourceKind::unknown) << text << ": " << recognised.why;
     EXPECT_FALSE(recognised.why.empty()) << text;
   }
+  EXPECT_THAT(recognise("<!DOCTYPE HTML>\n<HTML><body>Sign in</body>").why, HasSubstr("it is a web page"));
   // The service's own import takes nothing of another tool for a list of cliques either.
   EXPECT_EQ(detect_format(R"({"version":3,"services":{}})"), Format::unknown);
   EXPECT_EQ(detect_format(R"({"metadata":{"namespace":"railweave"}})"), Format::unknown);
@@ -96,6 +97,14 @@ TEST_F(SiteImportTest, AllDumpsOfOneSubnetGiveTheSameFabric) {
     EXPECT_NE(leaf_group_of(*t, "n1"), leaf_group_of(*t, "n3")) << name;
     EXPECT_THAT(said(*t, "readFrom"), HasSubstr(name));
   }
+}
+
+// As versions of UFM answer whose ports have no "peer_port_dname".
+TEST_F(SiteImportTest, PortsOfUfmAreKnownWithoutNamesOfTheirPeers) {
+  std::string& ports = samples_["ports.json"];
+  for (std::size_t at = 0; (at = ports.find("\"peer_port_dname\"", at)) != std::string::npos;)
+    ports.replace(at, 17, "\"other\"");
+  EXPECT_EQ(recognise(ports).kind, SourceKind::ufm_ports) << recognise(ports).why;
 }
 
 TEST_F(SiteImportTest, PortsOfUfmThatLeadNowhereAreNamed) {
@@ -155,6 +164,30 @@ TEST_F(SiteImportTest, SystemsOfUfmAreComparedWithTheCables) {
   const auto none = import({"links.txt", "none.json"});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, "ufm.noSystems");
+}
+
+TEST_F(SiteImportTest, RowsOfUfmThatCannotBeUsedAreNamed) {
+  samples_["systems.json"] = R"([{"system_name":"n1","type":"host","guid":"?","ports":["?",null,{"x":1}]},7,)"
+                             R"({"system_name":null,"type":"host"}])";
+  samples_["pkeys.json"] = R"({"0x12":{"partition":"a","guids":[{"guid":"0000000000000011"},{"guid":"?"},{},"x"]},)"
+                           R"("0x13":7,"size":2})";
+  const TopologyPtr t = must_import({"links.txt", "systems.json", "pkeys.json"});
+  const auto rows = findings(*t, "rowsLeftOut");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_THAT(rows[0].objects, ElementsAre("partition 0x0012: no GUID: ?", "partition 0x0012: a member has no guid",
+                                           "partition 0x0012: a member is no object with a guid",
+                                           "0x13: it is no partition", "size: it is not the key of a partition"));
+  EXPECT_THAT(rows[1].objects,
+              ElementsAre("system 1 (n1): its guid is none: ?", "system 1 (n1): no name of a port: ?",
+                          "system 1 (n1): a port of it has no name", "system 1 (n1): a port of it has no name",
+                          "system 2: it is no system", "system 3: it has no system_name"));
+  for (const auto& [name, code] : {std::pair("ports.json", "portNotNamed"), {"ufm-links.json", "unreadableLink"}}) {
+    std::string& list = samples_[name];
+    list.insert(list.rfind(']'), ",7,{}");
+    const auto left_out = findings(*must_import({name}), code);
+    ASSERT_EQ(left_out.size(), 1U) << name;
+    EXPECT_THAT(left_out.front().objects, ElementsAre(HasSubstr("of the list"), HasSubstr("of the list")));
+  }
 }
 
 TEST_F(SiteImportTest, PartitionsOfUfmAreLabelsOfHosts) {
@@ -293,6 +326,51 @@ TEST_F(SiteImportTest, NeighboursAndConfigurationsAreEthernetCables) {
   EXPECT_EQ(t->rate(t->link(t->ports(leaf)[1])), from_gbps(800));
   EXPECT_THAT(said(*t, "speedAssumed"), HasSubstr("1 cable"));
   EXPECT_THAT(said(*t, "hostNotCabled"), HasSubstr("n2"));
+}
+
+// `lldpctl -f json0`: lists everywhere, however many interfaces there are.
+TEST_F(SiteImportTest, BothFormsOfLldpctlTellTheSame) {
+  const std::string before = write_native_json(*must_import({"config_db.json", "n1.lldp.json"}));
+  samples_["n1.lldp.json"] =
+      R"({"lldp":[{"interface":[{"name":"eth0","via":"LLDP","rid":"1","age":"0 day, 00:01:00","chassis":[{"id":[{"type":)"
+      R"("mac","value":"00:01"}],"name":[{"value":"leaf-1"}],"descr":[{"value":"SONiC"}],"capability":[{"type":"Bridge",)"
+      R"("enabled":true},{"type":"Wlan","enabled":false}]}],"port":[{"id":[{"type":"ifname","value":"Ethernet0"}],)"
+      R"("descr":[{"value":"x"}]}]},{"name":"eth1","chassis":[{"name":[{"value":"leaf-2"}],"capability":[{"type":"Bridge",)"
+      R"("enabled":true}]}],"port":[{"id":[{"type":"mac","value":"00:02"}],"descr":[{"value":"Ethernet0"}]}]}]}]})";
+  EXPECT_EQ(write_native_json(*must_import({"config_db.json", "n1.lldp.json"})), before);
+}
+
+TEST_F(SiteImportTest, ARefusalSaysWhatWasNotUsed) {
+  samples_["topology.conf"] = "SwitchName=s1 Nodes=n[1-99999999]\n";
+  const auto none = import({"topology.conf"});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, AllOf(HasSubstr("with nodes"), HasSubstr("not used was topology.conf: line 1")));
+}
+
+TEST_F(SiteImportTest, GroupsWithoutHostsAreRefusedWithWhatWasNotUsed) {
+  samples_["topology.conf"] =
+      "SwitchName=s1 Switches=s2\nSwitchName=s2 Switches=s1\nSwitchName=s3 Nodes=n[1-99999999]\n";
+  const auto none = import({"topology.conf"});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message,
+              AllOf(HasSubstr("was read as Slurm's topology.conf"), HasSubstr("not used was topology.conf: line 3")));
+}
+
+TEST_F(SiteImportTest, ItemsOfKubernetesThatAreNoNodesAreNamed) {
+  samples_["kubernetes.json"] =
+      R"({"kind":"NodeList","items":[{"kind":"Node","metadata":{"name":"n1"},"status":{"capacity":{"nvidia.com/gpu":"8k"}}},)"
+      R"(7,{"kind":"Node","metadata":null},{"kind":"Pod","metadata":{"name":"p"}}]})";
+  EXPECT_THAT(findings(*must_import({"kubernetes.json"}), "rowsLeftOut").front().objects,
+              ElementsAre("n1: no number of GPUs: 8k", "item 2: it is no node", "item 3: it has no name",
+                          "item 4: it is no node"));
+}
+
+TEST_F(SiteImportTest, ASourceThatContradictsItselfIsNamedOnce) {
+  samples_["topology.conf"] = "SwitchName=s1 Nodes=n[1-2]\nBlockName=b1 Nodes=n[1-2]\n";
+  EXPECT_THAT(
+      said(*must_import({"topology.conf"}), "sourcesDisagree"),
+      HasSubstr("topology.conf tells different things in the nearest groups of 2 hosts (n1: s1 and b1); what it "
+                "tells first counts"));
 }
 
 TEST_F(SiteImportTest, FactsOfHostsCompleteACabledFabric) {
