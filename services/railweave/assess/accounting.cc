@@ -57,6 +57,8 @@ class AccountingTable {
         set_columns(cells);
       } else if (jobs_.jobs.size() < kMaxPastJobs) {
         read_row(cells, number);
+      } else {
+        jobs_.leave_out(fmt::format("{}, line {}: more than two million jobs", file_.name, number));
       }
     }
   }
@@ -117,22 +119,43 @@ std::uint32_t gpus_of_list(const Json& tres) {
   return static_cast<std::uint32_t>(typed);
 }
 
+// 7, or {"set": true, "infinite": false, "number": 7}, by version and field; 0: not told.
+std::int64_t slurm_time(const Json& value) {
+  const Json& number = value.is_object() && flag_of(value, foreign("set")) ? field(value, foreign("number")) : value;
+  return number.is_number_unsigned() ? number.get<std::int64_t>() : 0;
+}
+
 void read_accounting_json(const SiteFile& file, JobList<PastJob>& jobs) {
   const Json document = value_or_fail(parse_json(file.text, file.name));
+  std::size_t row = 0;
   for (const Json& one : list(document, "jobs")) {
+    ++row;
+    const auto leave_out = [&](const char* why) { jobs.leave_out(fmt::format("{}, row {}: {}", file.name, row, why)); };
     const Json& time = field(one, "time");
+    if (!time.is_object()) {
+      leave_out("it tells no times of a job");
+      continue;
+    }
     PastJob job{.id = text_of(one, foreign("job_id")), .user = text_of(one, foreign("user")), .hosts = {}};
-    job.submitted_s = static_cast<std::int64_t>(count_of(time, foreign("submission")));
-    job.started_s = static_cast<std::int64_t>(count_of(time, foreign("start")));
-    job.ended_s = static_cast<std::int64_t>(count_of(time, foreign("end")));
-    if (job.started_s == 0 || job.ended_s <= job.started_s || job.started_s < job.submitted_s) continue;
+    job.submitted_s = slurm_time(field(time, foreign("submission")));
+    job.started_s = slurm_time(field(time, foreign("start")));
+    job.ended_s = slurm_time(field(time, foreign("end")));
+    if (job.started_s == 0 || job.ended_s == 0 || job.ended_s == job.started_s) continue;  // it never ran, or runs yet
+    if (job.ended_s < job.started_s || job.started_s < job.submitted_s) {
+      leave_out("its times are not in order");
+      continue;
+    }
     job.gpus = gpus_of_list(list(field(one, foreign("tres")), foreign("allocated")));
     const Json& nodes = field(one, "nodes");
     if (nodes.is_string()) {
       if (auto hosts = fabric::expand_hostlist(nodes.get<std::string>(), kMaxHostsOfJob)) job.hosts = std::move(*hosts);
     }
     job.nodes = static_cast<std::uint32_t>(job.hosts.size());
-    if (jobs.jobs.size() < kMaxPastJobs) jobs.jobs.push_back(std::move(job));
+    if (jobs.jobs.size() < kMaxPastJobs) {
+      jobs.jobs.push_back(std::move(job));
+    } else {
+      leave_out("more than two million jobs");
+    }
   }
 }
 

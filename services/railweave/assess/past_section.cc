@@ -88,6 +88,7 @@ ReportSection past_section(const SiteView& site) {
                   {"largerThanFabric", month.larger_than_fabric},
                   {"leftOff", month.left_off},
                   {"rowsLeftOut", site.past.left_out_count},
+                  {"leftOut", site.past.left_out},
                   {"meanWaitS", month.mean_wait_s},
                   {"p95WaitS", month.p95_wait_s},
                   {"placed", month.placed},
@@ -99,7 +100,8 @@ ReportSection past_section(const SiteView& site) {
       {"days", formatted("%.1f", month.span_days)},
       {"GPU hours", formatted("%.0f", month.gpu_h)},
       {"of several hosts, spread more than needed", fmt::format("{} of {}", month.straddling, month.placed)},
-      {"not replayed", std::to_string(month.without_gpus + month.larger_than_fabric + month.left_off)}};
+      {"not replayed", std::to_string(month.without_gpus + month.larger_than_fabric + month.left_off)},
+      {"rows left out", site.past.left_out_text()}};
   if (month.jobs == 0) return without(std::move(section), "No job of the accounting used GPUs that this fabric has.");
   section.text =
       "Jobs run as long as they did, and ask for what they had. Waits as they were also have causes that are not in "

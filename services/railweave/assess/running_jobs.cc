@@ -71,7 +71,16 @@ void read_slurm_jobs(const SiteFile& file, JobList<RunningJob>& list_of_jobs) {
   std::size_t row = 0;
   for (const Json& job : list(document, "jobs")) {
     ++row;
-    if (!is_running(field(job, foreign("job_state"))) || list_of_jobs.jobs.size() >= kMaxRunning) continue;
+    const Json& state = field(job, foreign("job_state"));
+    if (!state.is_string() && !state.is_array()) {
+      list_of_jobs.leave_out(fmt::format("{}, row {}: it tells no state of a job", file.name, row));
+      continue;
+    }
+    if (!is_running(state)) continue;
+    if (list_of_jobs.jobs.size() >= kMaxRunning) {
+      list_of_jobs.leave_out(fmt::format("{}, row {}: more than {} running jobs", file.name, row, kMaxRunning));
+      continue;
+    }
     RunningJob running;
     running.id = text_of(job, foreign("job_id"));
     running.name = string_of(field(job, "name"));

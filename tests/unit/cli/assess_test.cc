@@ -248,6 +248,32 @@ TEST(Assess, ReplaysThePastBesideWhatHappened) {
   EXPECT_EQ(past["replays"].size(), 2U);
 }
 
+// Rows that are no jobs, and times in the forms that versions of Slurm give them.
+TEST(Assess, NamesRowsThatAreNoJobs) {
+  const std::string squeue = scratch_file(
+      "rows.json",
+      R"({"jobs":[{"job_id":7,"job_state":["RUNNING"],"nodes":"n[1,3]"},5,{"job_id":"x"}],"last_update":1})");
+  const std::string sacct = scratch_file("rows-past.json", R"({"jobs":[
+{"job_id":1,"user":"ada","association":{},"time":{"submission":{"set":true,"infinite":false,"number":1000},"start":{"set":true,"number":1600},
+ "end":{"set":true,"number":5200}},"tres":{"allocated":[{"type":"gres","name":"gpu","count":16}]},"nodes":"n[1,3]"},
+{"job_id":2,"user":"ada","time":{"submission":1000,"start":1600,"end":5200},
+ "tres":{"allocated":[{"type":"gres","name":"gpu","count":16}]},"nodes":"n[2,4]"},
+{"job_id":3,"time":{"submission":1000,"start":{"set":false,"number":0},"end":0}},
+{"job_id":4,"time":{"submission":9000,"start":1600,"end":5200}},7],"meta":{"Slurm":{}},"errors":[]})");
+  const Json report = document({"assess", sample("links.txt"), "--gpus-per-node", "8", squeue, sacct, "--json"});
+  const Json& jobs = report["sections"]["jobs"];
+  EXPECT_EQ(jobs["jobs"].size(), 1U);
+  ASSERT_EQ(jobs["leftOut"].size(), 2U);
+  EXPECT_THAT(jobs["leftOut"][0].get<std::string>(), HasSubstr("rows.json, row 2: it tells no state of a job"));
+  EXPECT_THAT(jobs["leftOut"][1].get<std::string>(), HasSubstr("row 3"));
+  const Json& past = report["sections"]["past"];
+  EXPECT_EQ(past["jobs"], 2);
+  EXPECT_NEAR(past["meanWaitS"].get<double>(), 600, 0.1);
+  ASSERT_EQ(past["leftOut"].size(), 2U);
+  EXPECT_THAT(past["leftOut"][0].get<std::string>(), HasSubstr("row 4: its times are not in order"));
+  EXPECT_THAT(past["leftOut"][1].get<std::string>(), HasSubstr("row 5: it tells no times of a job"));
+}
+
 TEST(Assess, WritesOneFileWithoutAnythingFromElsewhere) {
   const std::string path = scratch_path("report.html");
   const std::string squeue =
