@@ -16,30 +16,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from ibsim import Ibsim, missing, stop  # noqa: E402
-from waiting import until  # noqa: E402
+from opensm_paths import TOOLS, adapters_of, asked, levels_of, start_opensm  # noqa: E402
 
 RING = ["lab", "generate", "torus", "--x", "5", "--y", "1", "--z", "1", "--hosts-per-switch", "1", "--nics-per-host", "1", "--gpus-per-host", "1",
          "--nvlink-domain", "1", "--speed", "EDR", "--format", "ibsim"]
 
 
-def asked(sim, lids):
-    """What saquery prints of every pair of adapters."""
-    text = ""
-    for source in lids:
-        for target in lids:
-            if source != target:
-                done = sim.run(["saquery", "PR", "--src-to-dst", f"{source}:{target}"])
-                assert done.returncode == 0 and "PathRecord dump" in done.stdout, (done.stdout, done.stderr)
-                text += done.stdout
-    return text
-
-
 def as_dump(text, adapters):
     """The same in the form of opensm-path-records.dump."""
-    levels = {}
-    for record in text.split("PathRecord dump:")[1:]:
-        fields = dict(re.findall(r"(\w+)\.{2,}(\S*)", record))
-        levels[int(fields["slid"]), int(fields["dlid"])] = int(fields["sl"], 16)
+    levels = levels_of(text)
     dump = ""
     for lid, (guid, name) in sorted(adapters.items()):
         dump += f'Channel Adapter 0x{guid}, base LID {lid}, "{name}", port 1\n# LID  : SL : MTU : RATE\n'
@@ -50,16 +35,11 @@ def as_dump(text, adapters):
 def dumps_of(folder, netlist):
     hosts = re.findall(r'^Ca\s+\d+\s+"(H-[^"]+)"', netlist.read_text(), re.MULTILINE)
     with Ibsim(netlist) as sim:
-        log = folder / "osm.log"
-        (folder / "opensm.conf").write_text(f"routing_engine dfsssp\nqos TRUE\nlog_file {log}\nlog_flags 0x43\nforce_log_flush TRUE\n"
-                                            f"dump_files_dir {folder}\n")
-        opensm = sim.open(["opensm", "-e", "-F", str(folder / "opensm.conf")], host=hosts[-1], seconds=200)
+        opensm = start_opensm(sim, folder, hosts[-1], "dfsssp")
         try:
-            until(lambda: log.exists() and log.read_text(errors="replace")[-2000:], lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"), 60)
             dump = sim.run(["ibnetdiscover"]).stdout
             (folder / "ibnetdiscover.txt").write_text(dump)
-            adapters = {int(lid): (guid, name) for guid, name, lid in re.findall(
-                r'^Ca\s+\d+ "H-[0-9a-f]+"[^\n]*# "([^"]+)"[^\n]*\n\[1\]\(([0-9a-f]+)\)[^\n]*# lid (\d+)', dump, re.MULTILINE) for guid, name in [(name, guid)]}
+            adapters = adapters_of(dump)
             assert len(adapters) == 5, (adapters, dump[-1500:])
             text = asked(sim, sorted(adapters))
         finally:
@@ -72,7 +52,7 @@ def dumps_of(folder, netlist):
 
 def main():
     railweave = sys.argv[1]
-    lacking = missing() or next((tool for tool in ("opensm", "saquery") if not shutil.which(tool)), None)
+    lacking = missing() or next((tool for tool in TOOLS if not shutil.which(tool)), None)
     if lacking:
         print(f"skipped: {lacking} is not there")
         return 77
@@ -101,7 +81,9 @@ def main():
             held, loops, sources = assessed(paths, "opensm-sl2vl.dump")
             assert not loops and held["creditLoops"] == 0 and held["lanes"] == used, (paths, held)
             told = held["levels"]
-            assert told == {"used": used, "paths": len(levels), "withoutRecord": 0, "unknownPaths": 0, "differOnOneSwitch": 0}, told
+            assert told.pop("maps") == {"rows": 120, "unknownRows": 0, "different": 1}, held
+            assert told == {"used": used, "paths": len(levels), "withoutRecord": 0, "unknownPaths": 0, "differOnOneSwitch": 0, "discardedPairs": 0,
+                            "portsWithoutMap": 0}, told
             read_as = {source["file"]: source["read as"] for source in sources}
             assert "path records" in read_as[paths] and read_as["opensm-sl2vl.dump"] == "opensm-sl2vl.dump", read_as
         # Without a map each level is taken for a lane; with all of them on one level, or one lane, the circle is there.

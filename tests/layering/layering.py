@@ -54,7 +54,7 @@ MAY_INCLUDE = {
     "fabric/routing/audit": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
     "fabric/routing/delta": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/audit"],
     "fabric/routing/multipath": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/up_down", "fabric/routing/audit"],
-    "fabric/routing/opensm": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
+    "fabric/routing/opensm": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/audit"],
     "fabric/flow": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
     "fabric/capacity": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/flow"],
     # A plan and the values it is made of; drivers write them.

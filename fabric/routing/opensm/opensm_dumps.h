@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fabric/base/error.h"
 #include "fabric/routing/plane/forwarding_tables.h"
@@ -32,9 +33,10 @@ std::string write_subnet_list(const FabricView& view, const RoutingScope& scope)
 
 struct ReadTables {
   ForwardingTables tables;
-  std::size_t entries = 0;           // entries read
-  std::size_t unknown_switches = 0;  // sections for switches that this fabric does not have; skipped
-  std::size_t unknown_lids = 0;      // entries for LIDs that no port of this fabric has; skipped
+  std::size_t entries = 0;                    // entries read
+  std::vector<std::size_t> entries_of_plane;  // of these, by PlaneId
+  std::size_t unknown_switches = 0;           // sections for switches that this fabric does not have; skipped
+  std::size_t unknown_lids = 0;               // entries for LIDs that no port of this fabric has; skipped
 };
 
 // Reads an opensm.fdbs or opensm-lfts.dump, told apart by their content. What a LID belongs to is taken from

@@ -1,6 +1,7 @@
 #include "fabric/routing/opensm/path_levels.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +11,10 @@
 
 #include "fabric/routing/opensm/dump_text.h"
 #include "fabric/routing/opensm/dumped_ports.h"
+#include "fabric/routing/plane/lanes.h"
 
 namespace railweave::fabric {
 namespace {
-
-constexpr std::uint8_t kUntold = UINT8_MAX;
 
 // The port's GUID is the second half of a GID.
 std::optional<std::uint64_t> guid_of_gid(std::string_view text) {
@@ -33,14 +33,33 @@ std::optional<std::string_view> field_of(std::string_view line, std::string_view
   return line.substr(line.find_last_of('.') + 1);
 }
 
+// Between adapters alone: what is sent to a switch itself is management's.
+std::size_t count_missing(const RoutingScope& scope, const PathLevels& levels) {
+  std::size_t missing = 0;
+  for (const PlaneId id : scope.planes()) {
+    const Plane& plane = scope.plane(id);
+    const auto& of_plane = levels.of_plane[id.index()];
+    for (std::size_t from = 0; from < plane.homes.size(); ++from) {
+      if (plane.homes[from].end_ports == 0) continue;
+      for (const Segment& segment : plane.segments) {
+        if (segment.kind == DestinationKind::switch_management || segment.lid_offset != 0) continue;
+        for (std::size_t d = segment.first; d < segment.first + segment.count; ++d) {
+          const bool is_untold = of_plane[from * plane.destination_count() + d] == PathLevels::kUntold;
+          if (is_untold && plane.destination_home[d] != from) ++missing;
+        }
+      }
+    }
+  }
+  return missing;
+}
+
 class LevelReader {
  public:
   LevelReader(const RoutingScopePtr& scope, std::string_view subnet_list)
       : scope_(*scope), ports_(scope_), lids_(scope_, ports_, subnet_list) {
-    read_.lanes.planes.resize(scope_.planes().size());
     for (const PlaneId id : scope_.planes()) {
       const Plane& plane = scope_.plane(id);
-      read_.lanes.planes[id.index()].path_level.assign(plane.homes.size() * plane.destination_count(), kUntold);
+      read_.of_plane.emplace_back(plane.homes.size() * plane.destination_count(), PathLevels::kUntold);
     }
   }
 
@@ -54,16 +73,13 @@ class LevelReader {
     return field(line, number);
   }
 
-  Result<ReadLevels> finish(const std::optional<LaneMap>& map) && {
+  Result<PathLevels> finish() && {
     end_record();
     if (read_.paths == 0) {
       return fail(ErrorKind::invalid, "routing.foreignDump", "the dump has no path between ports of this fabric", {},
                   "give the opensm-subnet.lst of the same run as well");
     }
-    for (const PlaneId id : scope_.planes()) {
-      count_missing(scope_.plane(id), read_.lanes.planes[id.index()]);
-      complete(read_.lanes.planes[id.index()], map);
-    }
+    read_.missing = count_missing(scope_, read_);
     return std::move(read_);
   }
 
@@ -128,39 +144,14 @@ class LevelReader {
     const PlaneId id = scope_.plane_of(from);
     const Plane& plane = scope_.plane(id);
     const std::size_t home = plane.destination_home[scope_.local(from)];
-    std::uint8_t& told = read_.lanes.planes[id.index()].path_level[home * plane.destination_count() + scope_.local(to)];
+    std::uint8_t& told = read_.of_plane[id.index()][home * plane.destination_count() + scope_.local(to)];
     ++read_.paths;
-    if (told != kUntold && told != level) {
+    if (told != PathLevels::kUntold && told != level) {
       ++read_.differ;
       return;
     }
     told = level;
     read_.levels = std::max(read_.levels, level + 1U);
-  }
-
-  // Between adapters alone: what is sent to a switch itself is management's.
-  void count_missing(const Plane& plane, const PlaneLanes& lanes) {
-    for (std::size_t from = 0; from < plane.homes.size(); ++from) {
-      if (plane.homes[from].end_ports == 0) continue;
-      for (const Segment& segment : plane.segments) {
-        if (segment.kind == DestinationKind::switch_management || segment.lid_offset != 0) continue;
-        for (std::size_t d = segment.first; d < segment.first + segment.count; ++d) {
-          const bool same_switch = plane.destination_home[d] == from;
-          if (!same_switch && lanes.path_level[from * plane.destination_count() + d] == kUntold) ++read_.missing;
-        }
-      }
-    }
-  }
-
-  static void complete(PlaneLanes& plane, const std::optional<LaneMap>& map) {
-    unsigned lanes = 1;
-    for (std::uint8_t& level : plane.path_level) {
-      if (level == kUntold) level = 0;
-      if (map) level = (*map)[level];  // two levels on one lane are one where paths wait for each other
-      lanes = std::max(lanes, level + 1U);
-    }
-    plane.levels = plane.lanes = static_cast<std::uint8_t>(lanes);
-    if (lanes == 1) plane.path_level.clear();
   }
 
   struct Record {
@@ -170,7 +161,7 @@ class LevelReader {
   const RoutingScope& scope_;
   DumpedPorts ports_;
   DumpedLids lids_;
-  ReadLevels read_;
+  PathLevels read_;
   bool in_source_ = false;
   DestinationId source_;  // none: before the first port, or one that this fabric does not have
   Record record_;
@@ -178,43 +169,32 @@ class LevelReader {
 
 }  // namespace
 
-Result<ReadLevels> read_path_levels(const RoutingScopePtr& scope, std::string_view text, std::string_view subnet_list,
-                                    const std::optional<LaneMap>& map) {
+Result<PathLevels> read_path_levels(const RoutingScopePtr& scope, std::string_view text, std::string_view subnet_list) {
   LevelReader reader(scope, subnet_list);
   const auto done =
       for_each_line(text, [&](std::string_view line, std::size_t number) { return reader.line(line, number); });
   if (!done) return std::unexpected(done.error());
-  return std::move(reader).finish(map);
+  return std::move(reader).finish();
 }
 
-Result<ReadLaneMaps> read_lane_maps(std::string_view text) {
-  ReadLaneMaps read;
-  bool same = true, of_switch = false;
-  const auto done = for_each_line(text, [&](std::string_view line, std::size_t number) -> Result<void> {
-    if (line.find(", base LID ") != std::string_view::npos) of_switch = line.starts_with("Switch");
-    if (!of_switch || line.empty() || line.front() < '0' || line.front() > '9') return {};
-    std::string_view rest = line;
-    const auto in = parse_number(take_word(rest), 10), out = parse_number(take_word(rest), 10);
-    if (!in || !out || take_word(rest) != ":") return malformed_dump(number, "no pair of ports");
-    LaneMap map{};
-    for (std::uint8_t& lane : map) {
-      const auto value = parse_number(take_word(rest), 10);
-      if (!value || *value > UINT8_MAX) return malformed_dump(number, "no lane for each of 16 levels");
-      lane = static_cast<std::uint8_t>(*value);
+void add_levels(const RoutingScope& scope, const PathLevels& more, PathLevels& levels) {
+  levels.paths += more.paths;
+  levels.unknown += more.unknown;
+  levels.differ += more.differ;
+  levels.levels = std::max(levels.levels, more.levels);
+  for (const PlaneId id : scope.planes()) {
+    auto& of_plane = levels.of_plane[id.index()];
+    for (std::size_t i = 0; i < of_plane.size(); ++i) {
+      const std::uint8_t level = more.of_plane[id.index()][i];
+      if (level == PathLevels::kUntold || level == of_plane[i]) continue;
+      if (of_plane[i] == PathLevels::kUntold) {
+        of_plane[i] = level;
+      } else {
+        ++levels.differ;
+      }
     }
-    if (*out == 0) return {};  // to the switch's own port: no cable
-    ++read.rows;
-    same = same && (!read.map || *read.map == map);
-    if (!read.map) read.map = map;
-    return {};
-  });
-  if (!done) return std::unexpected(done.error());
-  if (read.rows == 0) {
-    return fail(ErrorKind::invalid, "routing.foreignDump", "there is no row of a switch's levels and lanes", {},
-                "give OpenSM's opensm-sl2vl.dump");
   }
-  if (!same) read.map.reset();
-  return read;
+  levels.missing = count_missing(scope, levels);
 }
 
 }  // namespace railweave::fabric

@@ -34,7 +34,7 @@ class DumpReader {
       : scope_(*scope),
         ports_(scope_),
         lids_(scope_, ports_, subnet_list),
-        read_{ForwardingTables(scope), 0, 0, 0},
+        read_{ForwardingTables(scope), 0, std::vector<std::size_t>(scope->planes().size()), 0, 0},
         planes_(empty_tables(scope_)),
         editors_(planes_.size()) {}
 
@@ -108,6 +108,7 @@ class DumpReader {
     if (!editor) editor.emplace(planes_[plane.index()]);
     editor->set(scope_.local(sw_), scope_.local(id), port);
     ++read_.entries;
+    ++read_.entries_of_plane[plane.index()];
   }
 
   const RoutingScope& scope_;

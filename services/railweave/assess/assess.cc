@@ -7,6 +7,7 @@
 
 #include "fabric/formats/sources/source_kind.h"
 #include "fabric/topology/checks/checks.h"
+#include "services/railweave/assess/held_routes.h"
 #include "services/railweave/assess/sections.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/file_output.h"
@@ -29,60 +30,9 @@ struct AssessOptions {
   bool json = false;
 };
 
-const SiteFile* first_of(const std::vector<SiteFile>& files, SourceKind kind) {
-  const auto found = std::ranges::find_if(files, [&](const SiteFile& file) { return file.recognised.kind == kind; });
-  return found == files.end() ? nullptr : &*found;
-}
-
 bool is_cabled(const fabric::Topology& topology, const std::vector<fabric::Finding>& findings) {
   return !topology.switches().empty() &&
          std::ranges::count(findings, fabric::kTiersWithoutCables, &fabric::Finding::code) == 0;
-}
-
-// The dump names LIDs. Those of the fabric's own source count; a list of OpenSM's links tells others where the source has
-// none, and knows no LIDs beyond the first of a port.
-Result<fabric::ReadTables> tables_of(const fabric::RoutingScopePtr& scope, const SiteFile& tables,
-                                     const SiteFile* links) {
-  auto read = fabric::read_tables(scope, tables.text);
-  if (links == nullptr || (read && read->unknown_lids == 0)) return read;
-  auto listed = fabric::read_tables(scope, tables.text, links->text);
-  const bool more = listed && (!read || listed->entries > read->entries);
-  return more ? std::move(listed) : std::move(read);
-}
-
-// The caller's file in front of what is wrong with it.
-template <class Value>
-Value told(Result<Value> read, const SiteFile& file) {
-  if (read) return std::move(*read);
-  Error error = std::move(read.error());
-  error.location = file.name + (error.location.empty() ? "" : ", " + error.location);
-  throw CommandFailure(std::move(error));
-}
-
-void read_levels(const std::vector<SiteFile>& files, const fabric::RoutingScopePtr& scope, SiteView& site) {
-  const SiteFile* levels = first_of(files, SourceKind::opensm_levels);
-  if (levels == nullptr) return;
-  std::optional<fabric::LaneMap> map;
-  if (const SiteFile* maps = first_of(files, SourceKind::opensm_lane_maps); maps != nullptr) {
-    map = told(fabric::read_lane_maps(maps->text), *maps).map;
-    site.lane_maps_told = map.has_value();
-  }
-  const SiteFile* links = first_of(files, SourceKind::opensm_links);
-  const std::string_view list = links == nullptr ? std::string_view() : std::string_view(links->text);
-  site.levels = told(fabric::read_path_levels(scope, levels->text, list, map), *levels);
-  site.held_lanes = site.levels->lanes;
-}
-
-void read_held_tables(const std::vector<SiteFile>& files, SiteView& site) {
-  const SiteFile* tables = first_of(files, SourceKind::opensm_tables);
-  if (tables == nullptr || !site.own) return;
-  const fabric::RoutingScopePtr& scope = site.own->routing.tables.scope_ptr();
-  site.held = told(tables_of(scope, *tables, first_of(files, SourceKind::opensm_links)), *tables);
-  site.held_lanes.planes.resize(scope->planes().size());
-  read_levels(files, scope, site);
-  site.held_from = tables->name;
-  const SiteFile* links = first_of(files, SourceKind::opensm_links);
-  site.links_from = links == nullptr ? std::string() : links->name;
 }
 
 void read_jobs(const std::vector<SiteFile>& files, SiteView& site) {
@@ -127,7 +77,12 @@ SiteView view_of(const std::vector<SiteFile>& files, const AssessOptions& option
   site.findings = fabric::check_fabric(*site.topology);
   site.commands = ReportCommands(options.files, options.site, options.classes);
   if (is_cabled(*site.topology, site.findings)) site.own = route_fabric(site.topology, {});
-  read_held_tables(files, site);
+  if (site.own) site.held = read_held_routes(files, site.own->routing.tables);
+  for (const SiteFile& file : files) {
+    const SourceKind kind = file.recognised.kind;
+    const bool of_lanes = kind == SourceKind::opensm_levels || kind == SourceKind::opensm_lane_maps;
+    if (of_lanes && !site.held) site.lanes_unused.push_back(file.name);
+  }
   read_jobs(files, site);
   join_running(site.running.jobs, site.environments.jobs);
   read_machines(files, site);

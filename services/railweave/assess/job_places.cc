@@ -73,7 +73,9 @@ std::vector<PlacedJob> place_running(const fabric::Topology& topology, const fab
 }
 
 std::vector<SharedPort> shared_ports(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
-                                     const fabric::Lanes& lanes, const std::vector<PlacedJob>& jobs) {
+                                     const std::vector<PlacedJob>& jobs) {
+  fabric::Lanes lanes;  // one for everything: ports are the same on any
+  lanes.planes.resize(tables.scope().planes().size());
   const fabric::Topology& t = view.topology();
   std::map<fabric::PortId, std::set<std::size_t>> jobs_of_port;
   for (std::size_t j = 0; j < jobs.size(); ++j) {

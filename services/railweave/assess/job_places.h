@@ -34,6 +34,6 @@ struct SharedPort {
 
 // The fullest first. Rings go from host to host over each rail by itself, as the tables send them.
 std::vector<SharedPort> shared_ports(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
-                                     const fabric::Lanes& lanes, const std::vector<PlacedJob>& jobs);
+                                     const std::vector<PlacedJob>& jobs);
 
 }  // namespace railweave::cli

@@ -119,7 +119,7 @@ void add_partitions(ReportSection& section, const SiteView& site, const std::vec
 void add_sharing(ReportSection& section, const SiteView& site, const std::vector<PlacedJob>& jobs) {
   if (!site.own) return;
   const fabric::ForwardingTables& tables = site.held ? site.held->tables : site.own->routing.tables;
-  const auto shared = shared_ports(site.own->view, tables, site.held ? site.held_lanes : site.own->routing.lanes, jobs);
+  const auto shared = shared_ports(site.own->view, tables, jobs);
   Json rows = Json::array();
   ReportTable table{{"port", "from", "to", "jobs"}, {}, 0};
   std::set<std::size_t> concerned;
@@ -179,7 +179,7 @@ ReportSection jobs_section(const SiteView& site) {
   section.data["leftOut"] = site.running.left_out;
   section.facts = {{"running jobs", std::to_string(jobs.size())},
                    {"hosts of jobs that no cable knows", std::to_string(unknown)},
-                   {"rows left out", std::to_string(site.running.left_out_count)}};
+                   {"rows left out", site.running.left_out_text()}};
   section.pictures.push_back(squares(site, jobs));
   section.text = "Each square is a host, each row a leaf group; a colour is a job, a frame a host that lacks a rail.";
   section.tables.push_back(std::move(table));

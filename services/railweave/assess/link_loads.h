@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "fabric/routing/plane/forwarding_tables.h"
-#include "fabric/routing/plane/lanes.h"
 #include "fabric/topology/fabric_view.h"
 
 namespace railweave::cli {
 
-// Of every directed link, in no order.
+// The loads of all directed links of these planes, in no order.
 std::vector<std::uint64_t> link_loads(const fabric::FabricView& view, const fabric::ForwardingTables& tables,
-                                      const fabric::Lanes& lanes);
+                                      const std::vector<bool>& planes);
 
 }  // namespace railweave::cli

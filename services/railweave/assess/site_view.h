@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "fabric/qos/qos_class.h"
-#include "fabric/routing/opensm/opensm_dumps.h"
-#include "fabric/routing/opensm/path_levels.h"
-#include "fabric/routing/plane/lanes.h"
 #include "fabric/topology/fabric_view.h"
 #include "fabric/topology/finding.h"
 #include "fabric/topology/locality.h"
 #include "fabric/topology/topology.h"
+#include "services/railweave/assess/held_routes.h"
 #include "services/railweave/assess/job_environment.h"
 #include "services/railweave/assess/report_commands.h"
 #include "services/railweave/assess/running_jobs.h"
@@ -26,12 +24,9 @@ struct SiteView {
   fabric::Locality locality;
   std::vector<fabric::Finding> findings;
   ReportCommands commands;
-  std::optional<RoutedFabric> own;           // Railweave's routes; none: there are no cables to route on
-  fabric::Lanes held_lanes;                  // one for each plane, where no dump tells levels
-  std::optional<fabric::ReadLevels> levels;  // of the paths of these tables; none: no dump of them
-  bool lane_maps_told = false;               // so that lanes are not taken to be the levels
-  std::optional<fabric::ReadTables> held;    // the tables that switches hold; none: no dump of them
-  std::string held_from, links_from;         // the dump of tables, and the list of links that tells its LIDs
+  std::optional<RoutedFabric> own;        // Railweave's routes; none: there are no cables to route on
+  std::vector<std::string> lanes_unused;  // dumps of levels and lanes, where none tells tables
+  std::optional<HeldRoutes> held;         // what switches hold; none: no dump of their tables
   JobList<RunningJob> running;
   JobList<PastJob> past;
   bool jobs_given = false, past_given = false;

@@ -1,5 +1,5 @@
-// Levels of paths as dumps tell them, against levels that the test itself drew: written in both forms, with and without a map of lanes, of
-// irregular fabrics by seed; what is missing, foreign, contradictory and broken.
+// Levels of paths as dumps tell them, against levels that the test itself drew: written in both forms, of irregular fabrics by seed; what
+// is missing, foreign, contradictory and broken.
 #include "fabric/routing/opensm/path_levels.h"
 
 #include <algorithm>
@@ -10,14 +10,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fabric/routing/opensm/opensm_dumps.h"
+#include "fabric/routing/plane/lanes.h"
 #include "tests/unit/routing/random_fabric.h"
 #include "tests/unit/routing/routed.h"
 
 namespace railweave::fabric::path_levels_test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 struct EndPort {
@@ -77,11 +76,10 @@ std::string as_records(const std::vector<EndPort>& ports, const Levels& levels) 
   return text;
 }
 
-unsigned level_read(const ReadLevels& read, const RoutingScope& scope, const EndPort& from, const EndPort& to) {
+unsigned level_read(const PathLevels& read, const RoutingScope& scope, const EndPort& from, const EndPort& to) {
   const PlaneId plane = scope.plane_of(from.id);
-  const PlaneLanes& lanes = read.lanes.planes[plane.index()];
-  return lanes.level(scope.plane(plane).destination_home[scope.local(from.id)], scope.local(to.id),
-                     scope.plane(plane).destination_count());
+  const std::size_t home = scope.plane(plane).destination_home[scope.local(from.id)];
+  return read.of_plane[plane.index()][home * scope.plane(plane).destination_count() + scope.local(to.id)];
 }
 
 TEST(PathLevels, AreReadAsTheyWereDrawn) {
@@ -97,21 +95,15 @@ TEST(PathLevels, AreReadAsTheyWereDrawn) {
     }
     std::size_t pairs = 0;
     for (const EndPort& from : ports) pairs += std::ranges::count(ports, from.plane, &EndPort::plane);
-    std::optional<LaneMap> map;
-    if (seed % 2 == 0) {
-      map.emplace();
-      for (auto& lane : *map) lane = static_cast<std::uint8_t>(random() % 4);
-    }
     for (const std::string& text : {as_dump(ports, levels), as_records(ports, levels)}) {
-      const auto read = read_path_levels(input.scope, text, {}, map);
+      const auto read = read_path_levels(input.scope, text, {});
       ASSERT_TRUE(read) << read.error().text();
       EXPECT_EQ(read->paths, pairs);
       EXPECT_EQ(read->missing + read->unknown + read->differ, 0U);
       for (const EndPort& from : ports) {
         for (const EndPort& to : ports) {
           if (to.plane != from.plane) continue;
-          const unsigned level = levels.at({from.home, to.lid});
-          EXPECT_EQ(level_read(*read, *input.scope, from, to), map ? (*map)[level] : level) << seed;
+          EXPECT_EQ(level_read(*read, *input.scope, from, to), levels.at({from.home, to.lid})) << seed;
         }
       }
     }
@@ -132,7 +124,7 @@ class OneFabric : public ::testing::Test {
     }
   }
   [[nodiscard]] std::string error_of(const std::string& text) const {
-    const auto read = read_path_levels(input_.scope, text, {}, std::nullopt);
+    const auto read = read_path_levels(input_.scope, text, {});
     return read ? "" : read.error().text();
   }
 };
@@ -144,16 +136,16 @@ TEST_F(OneFabric, WhatIsMissingForeignOrContradictoryIsCounted) {
   ASSERT_NE(to, ports_.end());
   Levels some = levels_;
   some.erase({from.home, to->lid});
-  const auto less = read_path_levels(input_.scope, as_dump(ports_, some), {}, std::nullopt);
+  const auto less = read_path_levels(input_.scope, as_dump(ports_, some), {});
   ASSERT_TRUE(less);
   EXPECT_EQ(less->missing, 1U);
-  EXPECT_EQ(level_read(*less, *input_.scope, from, *to), 0U);
+  EXPECT_EQ(level_read(*less, *input_.scope, from, *to), PathLevels::kUntold);
 
   std::string text = as_dump(ports_, levels_);
   text += "Channel Adapter 0x00000000deadbeef, base LID 9, \"gone\", port 1\n0x0001 : 1  : 4   : 3\n";
   text +=
       fmt::format("Channel Adapter 0x{:x}, base LID 9, \"x\", port 1\n0x{:04X} : 5  : 4   : 3\n", from.guid, to->lid);
-  const auto more = read_path_levels(input_.scope, text, {}, std::nullopt);
+  const auto more = read_path_levels(input_.scope, text, {});
   ASSERT_TRUE(more);
   EXPECT_EQ(more->unknown, 1U);
   EXPECT_EQ(more->differ, 1U);
@@ -175,32 +167,11 @@ TEST_F(OneFabric, BrokenTextIsRefusedWithItsLine) {
   for (int i = 0; i < 300; ++i) {  // cut off or garbled anywhere: an error or less, never more
     std::string text = whole.substr(0, random() % whole.size());
     if (!text.empty() && i % 2 == 0) text[random() % text.size()] = static_cast<char>(random() % 256);
-    const auto read = read_path_levels(input_.scope, text, {}, std::nullopt);
+    const auto read = read_path_levels(input_.scope, text, {});
     if (read) {
       EXPECT_LE(read->levels, kMaxServiceLevels);
     }
   }
-}
-
-TEST(LaneMaps, ThatOfAllLinksOrNone) {
-  const std::string head = "Switch 0x0000000000200000, base LID 16, \"S-1\"\n#in out : 0  1\n#------\n";
-  const std::string row = "1   2   : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7 \n";
-  const auto same = read_lane_maps(head + row + row);
-  ASSERT_TRUE(same && same->map);
-  EXPECT_EQ((*same->map)[5], 5);
-  EXPECT_EQ((*same->map)[13], 5);
-  EXPECT_EQ(same->rows, 2U);
-  // Adapters and the switch's own port map as they like.
-  const std::string others =
-      "1   0   : 0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0 \n"
-      "Channel Adapter 0x1, base LID 4, \"H-1\"\n#in out : 0\n#--\n"
-      "0   1   : 3  3  3  3  3  3  3  3  3  3  3  3  3  3  3  3 \n";
-  EXPECT_TRUE(read_lane_maps(head + row + others)->map);
-  const auto differ = read_lane_maps(head + row + "2   1   : 1  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7 \n");
-  ASSERT_TRUE(differ);
-  EXPECT_FALSE(differ->map);
-  EXPECT_THAT(read_lane_maps(head + "1   2   : 0  1  2\n").error().text(), HasSubstr("line 4"));
-  EXPECT_THAT(read_lane_maps("nothing\n").error().text(), AllOf(HasSubstr("no row"), HasSubstr("opensm-sl2vl.dump")));
 }
 
 }  // namespace
