@@ -89,7 +89,10 @@ def modes(session):
 
 def lanes(session):
     live = session.call("getSubnet", 200, path={"id": "compute"}).json["live"]
+    old = live["lanes"].pop("oldLevels")
     assert live["lanes"] == {"used": 1, "needed": 2, "problem": "the ports have 1"}, live["lanes"]
+    assert (old["outcome"], old["loopLanes"]) == ("creditLoops", 2) and "credit loops on 2 lanes" in old["text"], old
+    assert old["auditedAt"].startswith("2026-"), old
 
 
 def administration(session):
@@ -343,6 +346,8 @@ def metrics(session):
                  'railweave_subnet_administration_asked_total{subnet="compute",attribute="PathRecord",answer="unsupported"} 2',
                  'railweave_subnet_administration_subscriptions{subnet="compute"} 2',
                  'railweave_subnet_administration_reports_total{subnet="compute",result="given_up"} 1',
+                 'railweave_subnet_old_levels_loop_lanes{subnet="compute"} 2',
+                 'railweave_subnet_old_levels_audited_timestamp_seconds{subnet="compute"} 1790000000',
                  'railweave_subnet_last_repair_seconds{subnet="compute"} 0.0009',
                  'railweave_alarms_by_kind{kind="switch.silent",severity="critical",quiet="false"} 1', 'railweave_jobs{state="queued"} 0'):
         assert line + "\n" in text, line

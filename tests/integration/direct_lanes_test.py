@@ -9,6 +9,7 @@ direct_lanes_test.py BIN_FOLDER torus|torus_3d|dragonfly|one_lane       exit cod
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -70,6 +71,11 @@ def accept(service):
     service.mode("direct")
 
 
+def metrics(service):
+    with urllib.request.urlopen(service.url + "/metrics") as page:
+        return page.read().decode()
+
+
 def several(binaries, folder, name):
     shape, lanes = SHAPES[name]
     _, netlist, subnet = generate(binaries / "railweave", shape, folder)
@@ -78,7 +84,7 @@ def several(binaries, folder, name):
         accept(service)
         status = service.wait("synced on lanes", lambda s: s["phase"] == "synced" and s["lanes"]["used"] > 1, 60)
         took = time.monotonic() - began
-        assert status["lanes"] == {"used": lanes, "needed": lanes, "problem": ""}, status["lanes"]
+        assert status["lanes"] == {"used": lanes, "needed": lanes, "problem": "", "oldLevels": None}, status["lanes"]
         walk = walked(sim, service, "brought up")
         assert len(walk.lanes) == lanes, f"packets are on lanes {walk.lanes}, not on {lanes}"
         levels = len(walk.levels)
@@ -91,6 +97,12 @@ def several(binaries, folder, name):
         status = service.wait("repaired", lambda s: s["phase"] == "synced" and s["linksDown"] == 1 and s["repairsTotal"] > before, 30)
         repair = status["repairs"][0]  # the latest
         walked(sim, service, "repaired")
+        old = status["lanes"]["oldLevels"]
+        assert (old["outcome"], old["loopLanes"]) == ("kept", 0), old
+        assert repair["at"] >= old["auditedAt"] > status["repairs"][-1]["at"], f"{old} before the repair of {repair}"
+        assert f"railweave_subnet_old_levels_loop_lanes{{subnet=\"{subnet}\"}} 0\n" in metrics(service)
+        shown = service.cli("subnets", "show", subnet).stdout
+        assert "Old levels" in shown and old["text"] in shown, shown
 
         # A switch that comes back without its maps is given them before packets pass it again.
         sim.console(f'ReLink "{walk.console_name(end[0], netlist)}"[{end[1]}]')

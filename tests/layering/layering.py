@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "fabric/formats": ["fabric/base", "fabric/topology", "fabric/formats/text", "fabric/formats/infiniband", "fabric/formats/native"],
     "fabric/routing/plane": ["fabric/base", "fabric/topology"],
     "fabric/routing/up_down": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
-    "fabric/routing/levels": ["fabric/base", "fabric/topology", "fabric/routing/plane"],
+    "fabric/routing/levels": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/audit"],
     # What engines of a known shape share: detours around failures go up and down.
     "fabric/routing/shaped": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/up_down"],
     "fabric/routing/torus": ["fabric/base", "fabric/topology", "fabric/routing/plane", "fabric/routing/up_down", "fabric/routing/levels",
@@ -139,7 +139,7 @@ MAY_INCLUDE = {
                                "scheduler/placement/fit", "scheduler/placement/score", "scheduler/queue/policy", "services/json",
                                "services/control/state", "services/control/events"],
     # Live subnets: a connection, the links it finds, the tables of ports, the routes, and the controller that joins them.
-    "services/control/live/status": ["fabric/base", "fabric/topology", "fabric/formats/native", "fabric/health", "fabric/routing/plane", "services/json",
+    "services/control/live/status": ["fabric/base", "fabric/topology", "fabric/formats/native", "fabric/health", "fabric/routing/plane", "fabric/routing/audit", "services/json",
                                      "services/control/state", "services/control/events"],
     "services/control/live/connection": ["fabric/base", "fabric/base/log", "fabric/capacity", "fabric/health", "fabric/drivers", "services/control/state",
                                          "services/control/events", "services/control/views", "services/control/live/status"],

@@ -129,6 +129,7 @@ void add_subnets(Sheet& sheet, const Summary& summary) {
       text += ": " + text_of(live, "problem");
     }
     sheet.add("Subnet", {text, phase_cell(text_of(live, "phase")).tone});
+    if (const std::string loops = old_levels_warning(live); !loops.empty()) sheet.add("Levels", {loops, Tone::warning});
   }
 }
 

@@ -82,6 +82,10 @@ void add_live(Sheet& sheet, const Json& live) {
                             (all ? ": packets need the service level of their path (railweave routes path)"
                                  : ": routes go up and then down; " + text_of(lanes, "problem")),
                         all ? Tone::plain : Tone::warning});
+    if (const Json& old_levels = field(lanes, "oldLevels"); old_levels.is_object()) {
+      sheet.add("Old levels", {"audited " + time_of(old_levels, "auditedAt") + ": " + text_of(old_levels, "text"),
+                               count_of(old_levels, "loopLanes") > 0 ? Tone::bad : Tone::plain});
+    }
   }
   if (const Json& keys = field(live, "managementKeys"); keys.is_object()) {
     const bool all = count_of(keys, "held") == count_of(keys, "ports");
@@ -177,6 +181,13 @@ std::string last_seen_text(const Json& live) {
                                                  : std::string("never since the service started");
 }
 
+std::string old_levels_warning(const Json& live) {
+  const Json& old_levels = field(field(live, "lanes"), "oldLevels");
+  const std::string outcome = text_of(old_levels, "outcome");
+  if (outcome != "creditLoops" && outcome != "unknownToSwitches") return {};
+  return text_of(old_levels, "text") + " (audited " + time_of(old_levels, "auditedAt") + ")";
+}
+
 Cell subnet_phase_cell(const Json& subnet) {
   const Json& live = field(subnet, "live");
   return live.is_object() ? phase_cell(text_of(live, "phase")) : Cell("-", Tone::faint);
@@ -231,6 +242,7 @@ std::string subnet_line(const Json& subnet) {
                                       : ", " + text_of(sync, "blocksDiffering") + " of " +
                                             text_of(sync, "blocksWanted") + " blocks differ");
   const std::string problem = text_of(live, "problem");
+  if (const std::string loops = old_levels_warning(live); !loops.empty()) line += "; " + loops;
   return problem.empty() || problem == "-" ? line : line + "; " + problem;
 }
 

@@ -14,6 +14,9 @@ Cell subnet_phase_cell(const Json& subnet);  // "-" if it is not live
 bool is_unseen(const Json& live);
 std::string last_seen_text(const Json& live);
 
+// What senders meet that keep service levels from before the last repair; "": nothing that they must act on.
+std::string old_levels_warning(const Json& live);
+
 void print_subnet(Output& output, const Json& subnet);
 void print_differences(Output& output, const Json& differences, std::uint64_t count);
 // The state of a live subnet on one line.

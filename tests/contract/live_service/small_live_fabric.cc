@@ -40,6 +40,8 @@ void route(const fabric::TopologyPtr& topology, SubnetStatus& status) {
   status.blocks_wanted = 3;
   status.blocks_differing = 2;
   status.lanes = control::LanesStatus{.used = 1, .needed = 2, .problem = "the ports have 1"};
+  status.lanes->old_levels = fabric::OldLevels{.outcome = fabric::OldLevels::Outcome::credit_loops, .loop_lanes = 2};
+  status.lanes->old_levels_audited_us = kSomeTimeUs + 6;
   status.tables_seen.read_back_us = kSomeTimeUs + 5;
 }
 

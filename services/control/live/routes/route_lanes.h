@@ -12,12 +12,13 @@
 namespace railweave::control {
 
 struct RouteLanes {
-  FabricRoutesPtr several;    // the engine's own; null: they need one lane
-  unsigned needed = 1;        // lanes of those
-  bool are_used = false;      // those are the routes wanted; else others on one lane
-  std::string why;            // they are not used
-  std::int64_t since_us = 0;  // routes on them are to be written, and wait for ports; 0: none wait
-  std::int64_t next_us = 0;   // when ports are asked for again
+  FabricRoutesPtr several;        // the engine's own; null: they need one lane
+  unsigned needed = 1;            // lanes of those
+  bool are_used = false;          // those are the routes wanted; else others on one lane
+  std::string why;                // they are not used
+  std::int64_t since_us = 0;      // routes on them are to be written, and wait for ports; 0: none wait
+  std::int64_t next_us = 0;       // when ports are asked for again
+  std::int64_t levels_at_us = 0;  // unix: when levels from before the last repair were audited
 
   [[nodiscard]] bool are_lacking() const { return several != nullptr && !are_used; }
 

@@ -121,6 +121,8 @@ void SubnetRoutes::show_lanes() {
   if (is_direct && wanted_.exist()) {
     status.lanes = LanesStatus{
         .used = wanted_.lanes_used(), .needed = std::max(lanes_.needed, wanted_.lanes_used()), .problem = lanes_.why};
+    if (lanes_.levels_at_us != 0) status.lanes->old_levels = wanted_.old_levels();
+    status.lanes->old_levels_audited_us = lanes_.levels_at_us;
   }
   context_.alarms().set_subnet(
       "routes.onOneLane", AlarmSeverity::warning,

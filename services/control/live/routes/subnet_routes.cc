@@ -143,8 +143,11 @@ void SubnetRoutes::show_wanted(WantedRoutes::Update update) {
     context_.log().write(update.is_verified ? log::Level::debug : log::Level::error, "audit: {}",
                          update.is_verified ? "passed" : wanted_.fault());
   }
-  if (!update.is_same && writes && !wanted_.old_levels().empty())
-    context_.log().info("levels: {}", wanted_.old_levels());
+  if (!update.is_same && update.is_verified && writes && wanted_.old_levels()) {
+    lanes_.levels_at_us = context_.with.unix_us();
+    context_.log().write(wanted_.old_levels()->loop_lanes > 0 ? log::Level::warn : log::Level::info, "levels: {}",
+                         wanted_.old_levels()->text());
+  }
   if (!update.is_verified && writes) {
     status.problem = refusal;
     return;

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/core.h>
-
 #include "fabric/routing/audit/changed_routes.h"
+#include "fabric/routing/audit/old_levels.h"
 #include "services/control/live/routes/table_reading.h"
 
 namespace railweave::control {
@@ -15,7 +14,8 @@ void WantedRoutes::set_base(FabricRoutesPtr base, std::span<const fabric::Switch
   planes_ = planes_of(base_->scope(), switches);
   routing_.reset();
   prepared_.reset();
-  old_levels_.clear();
+  known_lanes_.reset();
+  old_levels_.reset();
 }
 
 Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std::uint64_t view_version,
@@ -34,7 +34,7 @@ Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std:
   view_ = std::move(view);
   const Update update{.is_verified = verify(*routing),
                       .is_same = routing_ && same_tables(routing_->tables, routing->tables)};
-  if (routing_ && !update.is_same) old_levels_ = judged_levels(*routing, update.is_verified);
+  if (routing_ && !update.is_same) judge_old_levels(*routing, update.is_verified);
   routing_ = std::move(*routing);
   computed_at_us_ = now_us;
   if (!update.is_same) {
@@ -43,6 +43,17 @@ Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std:
     is_audited_ = false;
   }
   return update;
+}
+
+// Senders are told nothing of routes that are not written.
+void WantedRoutes::judge_old_levels(const fabric::Routing& now, bool is_verified) {
+  if (!is_verified) {
+    if (!known_lanes_) known_lanes_ = routing_->lanes;
+    return;
+  }
+  const fabric::Lanes& known = known_lanes_ ? *known_lanes_ : routing_->lanes;
+  old_levels_ = fabric::audit_old_levels(view_, planes_, known, now);
+  known_lanes_.reset();
 }
 
 // What changed, where the routes before are verified and the rest follows from them; else all of it.
@@ -58,36 +69,6 @@ bool WantedRoutes::verify(const fabric::Routing& routing) {
   const auto report = audit_of(view_, routing, planes_, fabric::AuditOptions::on_all_cores());
   fault_ = fault_of(report);
   return report.verified();
-}
-
-// Where levels are the same, they passed the audit with the routes; others are audited on the new tables.
-std::string WantedRoutes::judged_levels(const fabric::Routing& now, bool is_verified) const {
-  bool several = false, same = true, known = true;
-  for (const fabric::PlaneId plane : planes_) {
-    const std::size_t i = plane.index();
-    if (i >= now.lanes.planes.size() || i >= routing_->lanes.planes.size()) continue;
-    const fabric::PlaneLanes &had = routing_->lanes.planes[i], &has = now.lanes.planes[i];
-    several = several || !has.single();
-    same = same && had == has;
-    known = known && had.levels <= has.levels;
-  }
-  if (!several) return {};
-  if (!known) return "new routes have fewer service levels than those before: senders must ask again";
-  if (same) {
-    return is_verified ? "paths keep their service levels, which passed the audit on the new tables"
-                       : "paths keep their service levels, on tables that did not pass the audit";
-  }
-  fabric::Routing kept = now;
-  for (const fabric::PlaneId plane : planes_) {
-    const std::size_t i = plane.index();
-    if (i >= kept.lanes.planes.size() || i >= routing_->lanes.planes.size()) continue;
-    kept.lanes.planes[i].path_level = routing_->lanes.planes[i].path_level;
-  }
-  const auto report = audit_of(view_, kept, planes_, fabric::AuditOptions::on_all_cores());
-  if (report.credit_loops == 0) return "senders that keep the service levels from before close no credit loop";
-  return fmt::format(
-      "senders that keep the service levels from before close credit loops on {} lanes until they ask again",
-      report.credit_loops);
 }
 
 unsigned WantedRoutes::lanes_used() const {

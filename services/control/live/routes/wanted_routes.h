@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/routing/audit/old_levels.h"
 #include "services/control/live/links/subnet_context.h"
 #include "services/control/live/routes/route_audit.h"
 
@@ -57,8 +58,9 @@ class WantedRoutes {
   [[nodiscard]] bool are_impossible() const { return is_impossible_; }        // for the view asked for last
   // None: they may not be written. lanes: how many the subnet has for them.
   [[nodiscard]] std::optional<ClearedRoutes> cleared(unsigned lanes) const;
-  // What senders meet on these that keep the service levels of the routes before, for people; "": all use one lane.
-  [[nodiscard]] const std::string& old_levels() const { return old_levels_; }
+  // What senders meet on these that keep the service levels of those before; none: all use one lane, or there were none
+  // before.
+  [[nodiscard]] const std::optional<fabric::OldLevels>& old_levels() const { return old_levels_; }
   [[nodiscard]] std::optional<std::uint64_t> unreachable_pairs() const { return unreachable_pairs_; }
   // Nothing was computed for a moment: there is time for what can wait.
   [[nodiscard]] bool are_quiet(std::int64_t now_us) const;
@@ -70,7 +72,7 @@ class WantedRoutes {
 
  private:
   bool verify(const fabric::Routing& routing);
-  [[nodiscard]] std::string judged_levels(const fabric::Routing& now, bool is_verified) const;
+  void judge_old_levels(const fabric::Routing& now, bool is_verified);
 
   RouteAudit& audit_;
   FabricRoutesPtr base_, prepared_;
@@ -80,7 +82,9 @@ class WantedRoutes {
   std::uint64_t version_;
   std::uint64_t view_version_ = UINT64_MAX;
   std::int64_t computed_at_us_ = 0;
-  std::string fault_, old_levels_;
+  std::string fault_;
+  std::optional<fabric::Lanes> known_lanes_;  // to senders; none: those of routing_
+  std::optional<fabric::OldLevels> old_levels_;
   bool is_audited_ = false, is_impossible_ = false;
   std::optional<std::uint64_t> unreachable_pairs_;  // none: not audited yet
 };

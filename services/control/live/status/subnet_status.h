@@ -12,6 +12,7 @@
 
 #include "fabric/base/guid.h"
 #include "fabric/health/held_links.h"
+#include "fabric/routing/audit/old_levels.h"
 #include "fabric/routing/plane/routing_engine.h"
 #include "services/control/live/status/found_change.h"
 #include "services/control/state/subnet_mode.h"
@@ -105,6 +106,9 @@ struct LanesStatus {
   unsigned used = 1;
   unsigned needed = 1;    // by the engine's own routes; more than are used: routes go up and then down on one lane,
   std::string problem{};  // and this is why
+  // What senders meet that keep levels from before the last repair; none: one lane, or no repair since the service started.
+  std::optional<fabric::OldLevels> old_levels{};
+  std::int64_t old_levels_audited_us = 0;  // unix
   friend bool operator==(const LanesStatus&, const LanesStatus&) = default;
 };
 

@@ -75,6 +75,25 @@ void render_administration(const std::vector<control::SubnetStatusPtr>& subnets,
        [](const auto& status) { return status.administration ? status.administration->wrong_keys : 0; });
 }
 
+// Of subnets whose routes use several lanes, once a repair was audited.
+void render_old_levels(const std::vector<control::SubnetStatusPtr>& subnets, PrometheusText& text) {
+  const auto each = [&](std::string_view name, std::string_view help, auto value) {
+    text.family(name, Type::gauge, help);
+    for (const auto& status : subnets) {
+      if (status->lanes && status->lanes->old_levels) {
+        text.sample({{"subnet", status->subnet}}, value(*status->lanes));
+      }
+    }
+  };
+  each("railweave_subnet_old_levels_loop_lanes",
+       "Virtual lanes on which senders that keep the service levels from before the last repair close credit loops.",
+       [](const control::LanesStatus& lanes) { return std::uint64_t{lanes.old_levels->loop_lanes}; });
+  each("railweave_subnet_old_levels_audited_timestamp_seconds", "When that was audited, in seconds since 1970.",
+       [](const control::LanesStatus& lanes) {
+         return static_cast<std::uint64_t>(lanes.old_levels_audited_us / 1'000'000);
+       });
+}
+
 void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, PrometheusText& text) {
   const auto each = [&](std::string_view name, Type type, std::string_view help, auto value) {
     text.family(name, type, help);
@@ -113,6 +132,7 @@ void render_subnets(const std::vector<control::SubnetStatusPtr>& subnets, Promet
        [](const auto& status) { return status.discovery.walk.lost_pairs; });
   each("railweave_subnet_repairs_total", Type::counter, "Times that tables were programmed since the service started.",
        [](const auto& status) { return status.repairs_total; });
+  render_old_levels(subnets, text);
   render_administration(subnets, text);
   each("railweave_subnet_last_repair_seconds", Type::gauge,
        "From the report of what caused it to the last block read back; 0 before the first.", [](const auto& status) {

@@ -102,7 +102,17 @@ Out administration_json(const std::optional<control::AdministrationStatus>& admi
 
 Out lanes_json(const std::optional<control::LanesStatus>& lanes) {
   if (!lanes) return nullptr;
-  return {{"used", lanes->used}, {"needed", lanes->needed}, {"problem", lanes->problem}};
+  Out old_levels = nullptr;
+  if (const auto& audited = lanes->old_levels) {
+    old_levels = {{"auditedAt", time_text(lanes->old_levels_audited_us)},
+                  {"outcome", railweave::to_text(audited->outcome)},
+                  {"loopLanes", audited->loop_lanes},
+                  {"text", audited->text()}};
+  }
+  return {{"used", lanes->used},
+          {"needed", lanes->needed},
+          {"problem", lanes->problem},
+          {"oldLevels", std::move(old_levels)}};
 }
 
 Out walk_json(const control::Walk& walk) {
