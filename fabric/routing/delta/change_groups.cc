@@ -13,6 +13,7 @@ namespace railweave::fabric {
 namespace {
 
 constexpr std::size_t kSearchBudget = 100'000'000;  // channels visited for all groups of a plane: about a second
+constexpr unsigned kOrders = 4;                     // in which destinations are tried
 
 struct Turn {
   std::uint32_t in = 0, out = 0;
@@ -31,6 +32,7 @@ class Grouping {
     search_.budget = kSearchBudget;
   }
 
+  void start_over() { is_new_.assign(is_new_.size(), false); }
   // The waits of all packets while nothing changes.
   void start_group() {
     channels_ = ChannelGraph(change_.plane, lanes_);
@@ -99,13 +101,9 @@ class Grouping {
   std::vector<bool> is_new_;  // by destination: of an earlier group
 };
 
-}  // namespace
-
-ChangeGroups group_changes(const TableChange& change, std::span<const std::uint32_t> destinations, std::size_t most) {
+ChangeGroups group_in_order(Grouping& grouping, std::span<const std::uint32_t> destinations, std::size_t most) {
   ChangeGroups made;
   made.unproven.assign(destinations.begin(), destinations.end());
-  if (!can_be_mixed(change.before_lanes, change.after_lanes)) return made;
-  Grouping grouping(change);
   while (!made.unproven.empty() && made.proven.size() < most) {
     grouping.start_group();
     std::vector<std::uint32_t> group, left;
@@ -116,6 +114,26 @@ ChangeGroups group_changes(const TableChange& change, std::span<const std::uint3
     made.unproven = std::move(left);
   }
   return made;
+}
+
+}  // namespace
+
+// Which destinations fit into a group depends on those that were added before: what was left is tried first.
+ChangeGroups group_changes(const TableChange& change, std::span<const std::uint32_t> destinations, std::size_t most) {
+  std::vector<std::uint32_t> order(destinations.begin(), destinations.end());
+  if (!can_be_mixed(change.before_lanes, change.after_lanes)) return {.proven = {}, .unproven = std::move(order)};
+  ChangeGroups best;
+  Grouping grouping(change);
+  for (unsigned i = 0; i < kOrders; ++i) {
+    grouping.start_over();
+    ChangeGroups made = group_in_order(grouping, order, most);
+    std::vector<bool> is_left(change.plane.destination_count(), false);
+    for (const std::uint32_t d : made.unproven) is_left[d] = true;
+    if (i == 0 || made.unproven.size() < best.unproven.size()) best = std::move(made);
+    if (best.unproven.empty()) break;
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t d) { return !is_left[d]; });
+  }
+  return best;
 }
 
 std::vector<std::uint32_t> broken_before(const TableChange& change, std::span<const std::uint32_t> destinations) {

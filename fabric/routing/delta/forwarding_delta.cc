@@ -277,7 +277,14 @@ ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before
                            options.lanes_stay ? old_lanes : lanes_of(after.lanes, id)};
   std::vector<std::uint32_t> destinations = changes.destinations(change);
   if (is_easy) return {.proven = {std::move(destinations)}, .unproven = {}};
-  return group_changes(change, destinations, std::min(kMaxGroups, options.most_waits + (options.may_drop ? 0U : 1U)));
+  ChangeGroups groups = group_changes(change, destinations, std::min<std::size_t>(kMaxGroups, options.most_waits + 1U));
+  // Where packets have to be dropped, one of the waits is for them.
+  const bool drops = options.may_drop && !groups.unproven.empty();
+  if (drops && groups.proven.size() > options.most_waits) {
+    groups.unproven.insert(groups.unproven.end(), groups.proven.back().begin(), groups.proven.back().end());
+    groups.proven.pop_back();
+  }
+  return groups;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "fabric/routing/levels/level_keeper.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace {
 
 // Attempts: as many as their work allows, which is about that of copying the turns.
 constexpr std::size_t kMaxWork = 300'000;
-constexpr std::size_t kFewAttempts = 3, kMaxAttempts = 600;
+constexpr std::size_t kFewAttempts = 3, kMaxAttempts = 600, kMixedAttempts = 6;
 constexpr unsigned kWiden = 4;
 constexpr std::uint32_t kUnknown = UINT32_MAX, kLost = UINT32_MAX - 1;
 
@@ -35,25 +36,32 @@ bool LevelKeeper::are_verified(const PlaneTables& tables) const {
 // touched. Where one finds no way, it is routed before all others, without a path that it had.
 class LevelKeeper::Repair {
  public:
-  Repair(const LevelKeeper& keeper, const LivePlane& live)
+  Repair(const LevelKeeper& keeper, const LivePlane& live, std::span<const std::uint8_t> is_dead, Moments moments)
       : keeper_(keeper),
         plane_(keeper.plane_),
         live_(live),
+        is_dead_(is_dead),
+        moments_(moments),
         paths_(keeper.plane_, keeper.lanes_, keeper.port_arcs_),
         depth_(plane_.switch_count()),
         next_(plane_.switch_count()),
-        is_joined_(plane_.switch_count()) {}
+        is_joined_(plane_.switch_count()),
+        met_(plane_.switch_count()) {}
 
   std::optional<PlaneTables> all() {
     std::vector<std::uint32_t> order = affected();
     std::size_t whole = 0;  // of the first ones no path stays as cabled
-    const std::size_t attempts = std::clamp(kMaxWork / (1 + keeper_.turns_.size()), kFewAttempts, kMaxAttempts);
+    const bool are_routes_alone = moments_ == Moments::after;
+    const std::size_t attempts = are_routes_alone
+                                     ? std::clamp(kMaxWork / (1 + keeper_.turns_.size()), kFewAttempts, kMaxAttempts)
+                                     : kMixedAttempts;
     for (unsigned attempt = 0; attempt < attempts; ++attempt) {
       PlaneTables tables = keeper_.tables_;
       const auto failed = route_all(order, whole, attempt, tables);
       if (!failed) return tables;
       const auto at = order.begin() + static_cast<std::ptrdiff_t>(*failed);
       std::rotate(order.begin(), at, at + 1);
+      if (!are_routes_alone) continue;  // what is as cabled stays, as its packets are on the way
       if (*failed >= whole) ++whole;
       if (attempt % kWiden == kWiden - 1) widen(order, whole, attempt);
     }
@@ -105,6 +113,7 @@ class LevelKeeper::Repair {
                                        PlaneTables& tables) {
     attempt_ = attempt;
     TurnCounts turns = keeper_.turns_;
+    if (moments_ == Moments::and_back) returning_.emplace(turns.next());
     for (std::size_t i = 0; i < order.size(); ++i) forget_paths(order[i], i >= whole, turns);
     turns_.emplace(turns.next());
     PlaneTables::Editor editor(tables);
@@ -112,6 +121,7 @@ class LevelKeeper::Repair {
       const std::uint32_t d = order[i];
       join(d);
       start(d, i >= whole);
+      if (moments_ != Moments::after) find_met(d);
       if (!settle(d, i >= whole)) return i;
       for (std::uint32_t s = 0; s < plane_.switch_count(); ++s) {
         if (s == end_of(d)) continue;
@@ -121,14 +131,40 @@ class LevelKeeper::Repair {
     return std::nullopt;
   }
 
-  // Paths that do not stay make no turns.
+  // Paths that do not stay make no turns once no packet is on its way; until then they make those before a dead link.
   void forget_paths(std::uint32_t d, bool keeps, TurnCounts& turns) {
     start(d, keeps);
     for (std::size_t h = 0; h < plane_.homes.size(); ++h) {
       const Home& home = plane_.homes[h];
-      if (home.end_ports > 0 && depth_[home.sw] == kUnknown) turns.remove(paths_.path(keeper_.tables_, h, d));
+      if (home.end_ports == 0 || depth_[home.sw] != kUnknown) continue;
+      const std::span<const std::uint32_t> path = paths_.path(keeper_.tables_, h, d);
+      if (moments_ == Moments::after) {
+        turns.remove(path);
+        continue;
+      }
+      const auto dead =
+          std::ranges::find_if(path, [&](std::uint32_t channel) { return is_dead_[arc_of(channel)] != 0; });
+      if (dead == path.end()) continue;
+      turns.remove(path.subspan(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, dead - path.begin() - 1))));
     }
   }
+
+  // Packets that are on their way as cabled when they meet a new entry, by the switch where they do.
+  void find_met(std::uint32_t d) {
+    for (auto& at : met_) at.clear();
+    for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
+      const Home& home = plane_.homes[h];
+      if (home.end_ports == 0 || depth_[home.sw] != kUnknown) continue;
+      const unsigned level = keeper_.lanes_.level(h, d, plane_.destination_count());
+      for (const std::uint32_t channel : paths_.path(keeper_.tables_, h, d)) {
+        const std::uint32_t to = plane_.arcs[arc_of(channel)].to;
+        if (is_dead_[arc_of(channel)] != 0 || depth_[to] != kUnknown) break;
+        const Met met{channel, level};
+        if (std::ranges::find(met_[to], met) == met_[to].end()) met_[to].push_back(met);
+      }
+    }
+  }
+  [[nodiscard]] std::uint32_t arc_of(std::uint32_t channel) const { return channel / keeper_.lanes_.lanes; }
 
   // What has any way to the destination at all.
   void join(std::uint32_t d) {
@@ -209,30 +245,67 @@ class LevelKeeper::Repair {
     return false;
   }
 
+  // The path from s that starts with the arc, and those of packets that meet it.
   bool is_free_of_circles(std::uint32_t s, std::uint32_t first, std::uint32_t d) {
+    for (const Met& met : met_[s]) {
+      channels_.assign(1, met.channel);
+      follow(arc_of(met.channel), first, met.level);
+      if (!turns_->add_path(channels_)) return false;
+    }
     const std::uint32_t home = plane_.home_of[s];
     if (home == Plane::kNone || plane_.homes[home].end_ports == 0) return true;
     const unsigned level = keeper_.lanes_.level(home, d, plane_.destination_count());
     channels_.clear();
-    std::uint32_t in = PlaneLanes::kFromEndPort;
+    follow(PlaneLanes::kFromEndPort, first, level);
+    return turns_->add_path(channels_) && (moments_ != Moments::and_back || returns(d, level));
+  }
+  // By the new entries.
+  void follow(std::uint32_t in, std::uint32_t first, unsigned level) {
     for (std::uint32_t arc = first; arc != Plane::kNone; arc = next_[plane_.arcs[arc].to]) {
       channels_.push_back(arc * keeper_.lanes_.lanes + keeper_.lanes_.lane(in, arc, level));
       in = arc;
     }
-    return turns_->add_path(channels_);
   }
+  // Packets on the path in channels_ may meet an entry as cabled at any of its switches, once links are up again.
+  bool returns(std::uint32_t d, unsigned level) {
+    const std::vector<std::uint32_t> path = channels_;
+    for (std::size_t length = path.size(); length > 0; --length) {
+      channels_.assign(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(length));
+      std::uint32_t in = arc_of(channels_.back());
+      for (std::uint32_t at = plane_.arcs[in].to; at != end_of(d); at = plane_.arcs[in].to) {
+        const std::uint32_t arc = keeper_.port_arcs_.arc(at, keeper_.tables_.at(at, d));
+        if (arc == Plane::kNone) break;
+        channels_.push_back(arc * keeper_.lanes_.lanes + keeper_.lanes_.lane(in, arc, level));
+        in = arc;
+      }
+      if (!returning_->add_path(channels_)) return false;
+    }
+    return true;
+  }
+
+  struct Met {
+    std::uint32_t channel = 0;
+    unsigned level = 0;
+    friend bool operator==(const Met&, const Met&) = default;
+  };
 
   const LevelKeeper& keeper_;
   const Plane& plane_;
   const LivePlane& live_;
+  const std::span<const std::uint8_t> is_dead_;  // by arc
+  const Moments moments_;
   PathChannels paths_;
-  std::optional<AcyclicTurns> turns_;
+  std::optional<AcyclicTurns> turns_, returning_;  // returning_: with all links up, of routes as cabled and new ones
   unsigned attempt_ = 0;
   std::vector<std::uint32_t> depth_, next_;  // of the destination under way, by switch: links to it, the arc taken
   std::vector<bool> is_joined_;
+  std::vector<std::vector<Met>> met_;  // of the destination under way, by switch
   std::vector<std::uint32_t> queue_, channels_;
 };
 
-std::optional<PlaneTables> LevelKeeper::repaired(const LivePlane& live) const { return Repair(*this, live).all(); }
+std::optional<PlaneTables> LevelKeeper::repaired(const LivePlane& live, std::span<const std::uint8_t> is_dead,
+                                                 Moments moments) const {
+  return Repair(*this, live, is_dead, moments).all();
+}
 
 }  // namespace railweave::fabric

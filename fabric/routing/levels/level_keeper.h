@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "fabric/routing/levels/turn_counts.h"
 #include "fabric/routing/plane/lanes.h"
@@ -22,9 +23,17 @@ class LevelKeeper {
   // Of the plane as cabled, free of credit loops. O(homes x destinations x length of a route).
   LevelKeeper(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes);
 
+  // What is to be free of circles.
+  enum class Moments : unsigned char {
+    after,     // the repaired routes
+    failing,   // also mixtures of routes as cabled with them, while switches change after the failure
+    and_back,  // also those while switches change back, once all links are up again
+  };
   // The tables for the present links; complete but for what is cut off. nullopt: some detour was found on no path's own
-  // level. O(turns + destinations that are affected x arcs).
-  [[nodiscard]] std::optional<PlaneTables> repaired(const LivePlane& live) const;
+  // level. O(turns + destinations that are affected x arcs). is_dead: by arc, whether no packet passes; drained arcs are passed
+  // until tables have changed. Switches change only after those downstream of them (forwarding_delta.h).
+  [[nodiscard]] std::optional<PlaneTables> repaired(const LivePlane& live, std::span<const std::uint8_t> is_dead,
+                                                    Moments moments) const;
   // Whether paths by other tables are free of circles on the levels that paths have. As costly as the constructor.
   [[nodiscard]] bool are_verified(const PlaneTables& tables) const;
 

@@ -1,10 +1,16 @@
 #include "fabric/routing/levels/level_keeping.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "fabric/routing/audit/transition.h"
 #include "fabric/routing/levels/level_keeper.h"
 
 namespace railweave::fabric {
@@ -80,12 +86,35 @@ bool on_cabled_levels(const CabledRoutes& cabled, Routing& routing) {
   return true;
 }
 
-// The cabled routes with detours. False: some plane has none.
-bool with_detours(const CabledRoutes& cabled, const RoutingInput& input, Routing& routing) {
+// Whether routes and those as cabled may be mixed while switches change from one to the other, and back.
+bool mix_there_and_back(const CabledRoutes& cabled, const RoutingInput& input, const Routing& routing) {
+  return std::ranges::all_of(input.scope->planes(), [&](PlaneId id) {
+    return !may_deadlock_between(input.view, id, cabled.routing, routing) &&
+           !may_deadlock_between(cabled.input.view, id, routing, cabled.routing);
+  });
+}
+
+std::vector<std::uint8_t> dead_arcs(const Plane& plane, const FabricView& view) {
+  std::vector<std::uint8_t> is_dead;
+  for (const Arc& arc : plane.arcs) is_dead.push_back(view.alive(arc.link) ? 0 : 1);
+  return is_dead;
+}
+
+using Moments = LevelKeeper::Moments;
+constexpr Moments kMixed[] = {Moments::and_back, Moments::failing}, kAlone[] = {Moments::after};
+
+// The cabled routes with detours, free of circles in the first of these moments that is to be had. False: some plane has none.
+bool with_detours(const CabledRoutes& cabled, const RoutingInput& input, std::span<const Moments> moments,
+                  Routing& routing) {
   for (const PlaneId id : input.scope->planes()) {
-    const LivePlane live = live_plane(input.scope->plane(id), input);
+    const Plane& plane = input.scope->plane(id);
+    const LivePlane live = live_plane(plane, input);
     if (is_as_cabled(live)) continue;
-    auto tables = cabled.keepers[id.index()].repaired(live);
+    const std::vector<std::uint8_t> is_dead = dead_arcs(plane, input.view);
+    std::optional<PlaneTables> tables;
+    for (std::size_t i = 0; i < moments.size() && !tables; ++i) {
+      tables = cabled.keepers[id.index()].repaired(live, is_dead, moments[i]);
+    }
     if (!tables) return false;
     routing.tables.set_plane(id, std::move(*tables));
     if (id.index() < routing.orders.size()) routing.orders[id.index()] = nullptr;
@@ -99,6 +128,8 @@ bool with_detours(const CabledRoutes& cabled, const RoutingInput& input, Routing
 
 }  // namespace
 
+// Where it can be, the new routes and those as cabled are such that switches change from one to the other without a wait; then
+// such that no packet has to be dropped for it.
 Result<Routing> route_keeping_levels(const RoutingInput& input, const RouteAsIs& route_as_is, Preferred preferred,
                                      const Routing* before) {
   auto cabled = cabled_routes(input, route_as_is, before);
@@ -107,13 +138,17 @@ Result<Routing> route_keeping_levels(const RoutingInput& input, const RouteAsIs&
   routing.state = *cabled;
   if (is_as_cabled(**cabled, input)) return routing;
   Result<Routing> fresh = fail(ErrorKind::impossible, "", "");
+  bool keeps = false;
   if (preferred == Preferred::as_is) {
     fresh = route_as_is(input);
     if (!fresh) return fresh;
     fresh->state = *cabled;
-    if (on_cabled_levels(**cabled, *fresh)) return fresh;
+    keeps = on_cabled_levels(**cabled, *fresh);
+    if (keeps && mix_there_and_back(**cabled, input, *fresh)) return fresh;
   }
-  if (with_detours(**cabled, input, routing)) return routing;
+  if (with_detours(**cabled, input, kMixed, routing)) return routing;
+  if (keeps) return fresh;
+  if (with_detours(**cabled, input, kAlone, routing)) return routing;
   if (preferred != Preferred::as_is) fresh = route_as_is(input);
   if (!fresh) return fresh;
   fresh->state = *cabled;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fabric/routing/audit/transition.h"
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/engine_registry.h"
 #include "fabric/routing/layered/layered_engine.h"
@@ -96,10 +97,11 @@ TEST(Delta, HolesAreNoLargerThanWhatTheFailureMade) {
       broken += played.lost_before;
       repaired_at_once += played.lost_before - std::min(played.lost_before, played.lost_after_first);
       dropped += played.dropped;
-      DeltaOptions drop_all;
-      drop_all.most_waits = 0;
-      const ForwardingDelta all_dropped = compute_delta(input.view, before, next, drop_all);
-      if (all_dropped.drops_first) would_drop += all_dropped.changed_entries;
+      const RoutingScope& scope = next.tables.scope();
+      const bool could_deadlock = std::ranges::any_of(scope.planes(), [&](PlaneId id) {
+        return !next.tables.shares_plane(before.tables, id) && may_deadlock_between(input.view, id, before, next);
+      });
+      if (could_deadlock) would_drop += played.entries;
       entries += played.entries;
       waits += played.waits;
       routing = std::move(next);

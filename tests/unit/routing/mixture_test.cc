@@ -65,7 +65,7 @@ class EveryStep {
     };
     std::vector<std::tuple<std::uint32_t, unsigned, unsigned>> queue;
     for (std::uint32_t h = 0; h < plane_.homes.size(); ++h) {
-      if (plane_.homes[h].sw == end || plane_.homes[h].end_ports == 0) continue;
+      if (plane_.homes[h].sw == end || !has_sender(view, plane_.switches[plane_.homes[h].sw])) continue;
       const unsigned level = lanes_.path_level.empty() ? 0U : lanes_.path_level[h * plane_.destination_count() + d];
       for (const std::uint32_t arc : exits(plane_.homes[h].sw)) queue.emplace_back(arc, lane(0, arc, level), level);
     }
@@ -85,6 +85,13 @@ class EveryStep {
   }
 
  private:
+  // A host or another end port whose own cable is up.
+  [[nodiscard]] static bool has_sender(const FabricView& view, SwitchId sw) {
+    const Topology& t = view.topology();
+    return std::ranges::any_of(t.ports(sw), [&](PortId port) {
+      return t.peer(port) && t.is_hca_port(t.peer(port)) && view.state(t.link(port)) != LinkState::down;
+    });
+  }
   [[nodiscard]] unsigned lane(unsigned from_class, std::uint32_t out, unsigned level) const {
     if (lanes_.arc_class.empty()) return level;
     return lanes_.lane_table.at((from_class * lanes_.classes + lanes_.arc_class.at(out)) * lanes_.levels + level);
