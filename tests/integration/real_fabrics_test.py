@@ -51,9 +51,13 @@ def main():
         # Two subnets at once: LIDs of one are not those of the other, and the same dump twice is one fabric.
         compute, storage = str(data / "ib/dgx-h100-ndr.ibnetdiscover.txt"), str(data / "ib/selene.storage.txt")
         both = railweave("fabric", "import", compute, storage)
-        codes = {finding["code"] for finding in railweave("fabric", "check")["findings"]}
+        found = {finding["code"]: finding for finding in railweave("fabric", "check")["findings"]}
+        codes = set(found)
         assert both["subnets"] == 2 and both["switches"] == 200 and "subnetOfItsOwn" in codes, both
         assert not codes & {"duplicateLid", "severalComponents"}, codes
+        # Rails are those of each by itself: two cables of one host are crossed, ten hosts lack a rail, whatever the storage hosts are cabled to.
+        assert {code: len(found[code]["objects"]) for code in ("adapterOnOddRail", "portsCrossed", "hostShortOfRail")} == {
+            "adapterOnOddRail": 2, "portsCrossed": 2, "hostShortOfRail": 10}, found
         assert railweave("fabric", "import", compute, compute)["switches"] == 40
 
         # A placement on the real compute fabric: its 119 DGX hosts get 8 GPUs each, no other host gets any.

@@ -98,8 +98,10 @@ Report report_of(const SiteView& site, const std::vector<SiteFile>& files, const
   report.title = title;
   report.sources.titles = {"file", "read as", "because", "time"};
   for (const SiteFile& file : files) {
-    report.sources.rows.push_back(
-        {file.name, std::string(fabric::description(file.recognised.kind)), file.recognised.why, file.read_at});
+    const bool known = file.recognised.kind != SourceKind::unknown;
+    report.sources.rows.push_back({file.name,
+                                   known ? std::string(fabric::description(file.recognised.kind)) : "nothing: left out",
+                                   file.recognised.why, file.read_at});
   }
   for (const auto section :
        {fabric_section, routes_section, jobs_section, environment_section, past_section, headroom_section}) {
@@ -118,7 +120,7 @@ void print_advice(Output& output, const Report& report) {
 
 void run(Session& session, const AssessOptions& options) {
   const std::vector<SiteFile> files = read_site_files(options.files, fetch_access(options.site, session.options));
-  refuse_unknown(files);
+  refuse_unknown(files, session.output);
   const SiteView site = view_of(files, options);
   const Report report = report_of(site, files, options.title);
   const bool json = options.json || session.output.is_document() || options.path.ends_with(".json");

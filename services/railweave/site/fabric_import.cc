@@ -115,7 +115,7 @@ void print_fabric(Session& session, const Json& fabric) {
 
 // Nothing is asked of a service, and nothing written but the file.
 void write_merged(Session& session, const ImportOptions& options, const std::vector<SiteFile>& files) {
-  refuse_unknown(files);
+  refuse_unknown(files, session.output);
   const MergedFabric merged = merge_files(files, import_options(options.site));
   write_file_or_stdout(session.output, options.path, merged.native);
   if (options.path != "-") print_fabric(session, merged.report);
@@ -133,9 +133,11 @@ void import_files(Session& session, const ImportOptions& options) {
   if (named || as_they_are) {
     return print_fabric(session, upload_files(session, options, std::move(files)));
   }
-  refuse_unknown(files);
+  refuse_unknown(files, session.output);
   std::vector<std::string> names;
-  for (const SiteFile& file : files) names.push_back(file.name);
+  for (const SiteFile& file : files) {
+    if (file.recognised.kind != fabric::SourceKind::unknown) names.push_back(file.name);
+  }
   MergedFabric merged = merge_files(files, import_options(options.site));
   print_fabric(session, import_body(session, options, joined_sources(names), "native", std::move(merged.native)));
 }

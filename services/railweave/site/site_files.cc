@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include "fabric/base/byte_order_mark.h"
@@ -94,13 +95,25 @@ std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, con
   return files;
 }
 
-void refuse_unknown(const std::vector<SiteFile>& files) {
+void refuse_unknown(const std::vector<SiteFile>& files, Output& output) {
+  const auto is_unknown = [](const SiteFile& file) { return file.recognised.kind == fabric::SourceKind::unknown; };
+  const bool nothing_else = std::ranges::all_of(files, is_unknown);
+  std::vector<std::string> left_out;
   for (const SiteFile& file : files) {
-    if (file.recognised.kind != fabric::SourceKind::unknown) continue;
-    throw CommandFailure(Error{ErrorKind::malformed, "input.format",
-                               "the format is not recognised: " + file.recognised.why, file.name,
-                               "what is read: " + fabric::readable_sources()});
+    if (!is_unknown(file)) continue;
+    if (!file.from_folder || nothing_else) {
+      throw CommandFailure(Error{ErrorKind::malformed, "input.format",
+                                 "the format is not recognised: " + file.recognised.why, file.name,
+                                 "what is read: " + fabric::readable_sources()});
+    }
+    left_out.push_back(file.name + " (" + file.recognised.why + ")");
   }
+  if (left_out.empty()) return;
+  constexpr std::size_t kMaxNamed = 20;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(left_out.size(), kMaxNamed); ++i) names += (i == 0 ? "" : ", ") + left_out[i];
+  if (left_out.size() > kMaxNamed) names += fmt::format(", and {} more", left_out.size() - kMaxNamed);
+  output.note("railweave: note: left out of the folder, as nothing that is read: " + names);
 }
 
 std::shared_ptr<const fabric::Topology> fabric_of(const std::vector<SiteFile>& files,

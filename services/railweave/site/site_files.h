@@ -8,6 +8,7 @@
 #include "fabric/formats/sources/site_import.h"
 #include "fabric/formats/sources/source_kind.h"
 #include "services/railweave/connection/fetch.h"
+#include "services/railweave/terminal/output.h"
 
 namespace railweave::cli {
 
@@ -23,8 +24,9 @@ struct SiteFile {
 // where something cannot be read.
 std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, const FetchAccess& access);
 
-// Refuses files that are nothing that is read: why, and the list of what is.
-void refuse_unknown(const std::vector<SiteFile>& files);
+// Refuses files that are nothing that is read: why, and the list of what is. In folders such files are left out with a note, as
+// tools write their dumps beside other files, unless there is nothing else.
+void refuse_unknown(const std::vector<SiteFile>& files, Output& output);
 
 // Throws CommandFailure.
 std::shared_ptr<const fabric::Topology> fabric_of(const std::vector<SiteFile>& files,

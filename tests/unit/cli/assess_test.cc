@@ -248,6 +248,26 @@ TEST(Assess, ReplaysThePastBesideWhatHappened) {
   EXPECT_EQ(past["replays"].size(), 2U);
 }
 
+// OpenSM's dumps are beside files of its own; a file that is given by its name is never left out.
+TEST(Assess, LeavesOtherFilesOfAFolderOutAndSaysSo) {
+  const std::string folder = scratch_path("dumps");
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/links.txt") << fabric::site_samples().at("links.txt");
+  std::ofstream(folder + "/guid2lid") << "0x0000000000000011 0x0001 0x0001\n";
+  const Finished report = run_railweave({"assess", folder, "--json"});
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_THAT(report.err, AllOf(HasSubstr("left out of the folder"), HasSubstr("guid2lid (line 1 is")));
+  EXPECT_THAT(report.out, HasSubstr("nothing: left out"));
+  const Finished imported = run_railweave({"fabric", "import", folder, "-O", scratch_path("out-dumps.json")});
+  EXPECT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_THAT(imported.err, HasSubstr("guid2lid"));
+  const Finished named = run_railweave({"assess", folder, folder + "/guid2lid", "--json"});
+  EXPECT_EQ(named.exit_code, 8);
+  EXPECT_THAT(named.err, HasSubstr("guid2lid: the format is not recognised"));
+  std::filesystem::remove(folder + "/links.txt");
+  EXPECT_EQ(run_railweave({"assess", folder, "--json"}).exit_code, 8) << "there is nothing else";
+}
+
 // Rows that are no jobs, and times in the forms that versions of Slurm give them.
 TEST(Assess, NamesRowsThatAreNoJobs) {
   const std::string squeue = scratch_file(
