@@ -124,10 +124,12 @@ std::size_t largest_part(const Plane& plane, std::span<const std::uint8_t> usabl
 MulticastLanes prove_multicast(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes,
                                std::span<const std::uint8_t> usable) {
   const PortArcs port_arcs(plane);
-  const std::vector<std::vector<std::uint32_t>> unicast = PathChannels(plane, lanes, port_arcs).all(tables).next();
+  const TurnCounts turns = PathChannels(plane, lanes, port_arcs).all(tables);
   const std::size_t whole = largest_part(plane, usable);
   const std::uint32_t all = (1U << lanes.levels) - 1;
   MulticastLanes best{.in_tree = std::vector<std::uint8_t>(plane.arcs.size(), 0), .levels = 1, .left_out = whole};
+  if (turns.has_circle()) return best;
+  const std::vector<std::vector<std::uint32_t>> unicast = turns.next();
   const std::size_t roots = std::min(plane.switch_count(), kMaxRoots);
   for (const std::uint32_t levels : {all, 1U}) {
     for (std::size_t i = 0; i < roots && best.left_out > 0; ++i) {

@@ -21,7 +21,8 @@ struct MulticastLanes {
 };
 
 // usable: by arc, what may be taken: 0 not, 1 only where nothing else joins a switch, 2 yes; the same in both directions of a
-// cable. For packets of all of the lanes' levels, or of level 0 alone where that joins more switches.
+// cable. For packets of all of the lanes' levels, or of level 0 alone where that joins more switches. Nothing is proven beside
+// tables that close a circle themselves, as those of switches that were reset in part.
 // O(homes x destinations x length of a route + arcs x turns).
 MulticastLanes prove_multicast(const Plane& plane, const PlaneTables& tables, const PlaneLanes& lanes,
                                std::span<const std::uint8_t> usable);

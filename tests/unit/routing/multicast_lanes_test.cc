@@ -163,5 +163,26 @@ TEST(MulticastLanes, NoCircleWithAllUnicastPathsWhateverFails) {
   EXPECT_GT(plain_circles, whole / 8);
 }
 
+// What is read of switches that were reset in part, or written by others, may be anything.
+TEST(MulticastLanes, NothingIsProvenBesideTablesThatCloseACircle) {
+  const RoutingInput input = input_of(build(testing::torus({.sizes = {4, 4}, .hosts = 1}, 3)));
+  const Routing routing = find_engine("torus-3d")->route(input).value();
+  const PlaneId id(0);
+  const Plane& plane = input.scope->plane(id);
+  const std::vector<std::uint8_t> usable(plane.arcs.size(), 2);
+  std::mt19937_64 random(1);
+  PlaneTables tables = routing.tables.plane(id);
+  {
+    PlaneTables::Editor editor(tables);
+    for (std::uint32_t s = 0; s < plane.switch_count(); ++s) {
+      const auto arcs = plane.arcs_of(s);
+      for (std::uint32_t d = 0; d < plane.destination_count(); ++d) editor.set(s, d, arcs[random() % arcs.size()].port);
+    }
+  }
+  const MulticastLanes proven = prove_multicast(plane, tables, routing.lanes.planes[0], usable);
+  EXPECT_TRUE(std::ranges::all_of(proven.in_tree, [](std::uint8_t is_in) { return is_in == 0; }));
+  EXPECT_EQ(proven.left_out, plane.switch_count());
+}
+
 }  // namespace
 }  // namespace railweave::fabric::multicast_lanes_test
