@@ -12,6 +12,7 @@
 #include "services/control/guarantees/recheck.h"
 #include "services/control/views/host_jobs.h"
 #include "services/control/views/reachable_parts.h"
+#include "services/control/views/rerouted_jobs.h"
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
@@ -27,84 +28,6 @@ using fabric::Topology;
 HostId host_of(const Topology& topology, PortId port) {
   const auto hca = topology.hca_of(port);
   return hca ? topology.host(hca) : HostId();
-}
-
-std::set<HostId> hosts_of(const Topology& topology, const Job& job) {
-  std::set<HostId> hosts;
-  for (const auto gpu : job.placement.gpu_of_rank) hosts.insert(topology.host(gpu));
-  return hosts;
-}
-
-// Entries that differ between two tables of one scope, by destination.
-struct ChangedTables {
-  std::vector<bool> destinations;
-  std::uint64_t entries = 0, switches = 0;
-
-  ChangedTables(const fabric::ForwardingTables& before, const fabric::ForwardingTables& after)
-      : destinations(before.scope().destinations().size()) {
-    for (const auto id : before.scope().planes()) {
-      if (before.shares_plane(after, id)) continue;
-      const auto& a = before.plane(id);
-      const auto& b = after.plane(id);
-      const std::size_t first = before.scope().plane(id).first_destination;
-      for (std::size_t s = 0; s < a.switches(); ++s) {
-        const auto entries_before = entries;
-        for (std::size_t tile = 0; tile < a.tiles_per_row(); ++tile) {
-          if (a.shares_tile(b, s, tile)) continue;
-          const std::size_t begin = tile * a.tile_entries();
-          const std::size_t end = std::min(begin + a.tile_entries(), a.destinations());
-          for (std::size_t d = begin; d < end; ++d) {
-            if (a.at(s, d) == b.at(s, d)) continue;
-            destinations[first + d] = true;
-            ++entries;
-          }
-        }
-        switches += entries != entries_before ? 1 : 0;
-      }
-    }
-  }
-};
-
-// Whether packets from one switch to a destination would meet an entry that changes.
-bool meets_change(const FabricRoutes& before, const fabric::ForwardingTables& after, SwitchId from, DestinationId to) {
-  const auto& scope = before.scope();
-  const auto& topology = scope.topology();
-  const auto& tables = before.routing.tables;
-  SwitchId at = from;
-  for (std::size_t hops = 0; hops <= topology.switches().size() && at; ++hops) {
-    const auto port = tables.out_port(at, to);
-    if (port != after.out_port(at, to)) return true;
-    if (at == scope.destination(to).home || port == fabric::kNoPort || port == fabric::kPortZero) return false;
-    const auto ports = topology.ports(at);
-    if (port > ports.size()) return false;
-    const PortId peer = topology.peer(ports[port - 1]);
-    at = peer ? topology.switch_of(peer) : SwitchId();
-  }
-  return false;
-}
-
-bool is_rerouted(const FabricRoutes& before, const fabric::ForwardingTables& after, const ChangedTables& changed,
-                 const std::set<HostId>& hosts) {
-  if (hosts.size() < 2) return false;
-  const auto& scope = before.scope();
-  const auto& topology = scope.topology();
-  std::set<SwitchId> sources;
-  std::vector<DestinationId> targets;
-  for (const HostId host : hosts) {
-    for (const auto hca : topology.hcas(host)) {
-      for (const PortId port : topology.ports(hca)) {
-        const auto destination = scope.find(port);
-        if (!destination) continue;
-        sources.insert(scope.destination(destination).home);
-        if (changed.destinations[destination.index()]) targets.push_back(destination);
-      }
-    }
-  }
-  return std::ranges::any_of(targets, [&](DestinationId to) {
-    return std::ranges::any_of(sources, [&](SwitchId from) {
-      return scope.plane_of(from) == scope.plane_of(to) && meets_change(before, after, from, to);
-    });
-  });
 }
 
 double residual_share(const fabric::RoutingScope& scope, const fabric::FabricView& view) {
@@ -289,10 +212,10 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
   DrainPreview preview{.target = target, .view_version = state.view_version};
   preview.cut_off = find_cut_off(state.view, view);
   const auto next = tables_after(before, **after);
-  const ChangedTables changed(before.routing.tables, next);
+  const ChangedPaths changed(before.routing.tables, next);
   const auto& audit = (*after)->audit(&before.wanted());
-  preview.tables = DrainPreview::Tables{.changed_entries = changed.entries,
-                                        .changed_switches = changed.switches,
+  preview.tables = DrainPreview::Tables{.changed_entries = changed.entries(),
+                                        .changed_switches = changed.switches(),
                                         .max_link_load_before = before.audit().max_link_load,
                                         .max_link_load_after = audit.max_link_load,
                                         .verified = audit.verified()};
@@ -306,7 +229,7 @@ Result<DrainPreview> preview_drain(const ClusterState& state, const FabricRoutes
     const auto hosts = hosts_of(topology, job);
     AffectedJob affected{.id = job.id, .name = job.spec.name, .tenant = job.spec.tenant};
     affected.cut_off = std::ranges::any_of(hosts, [&](HostId host) { return cut_hosts.contains(host); });
-    affected.rerouted = is_rerouted(before, next, changed, hosts);
+    affected.rerouted = changed.concern(hosts);
     if (affected.cut_off || affected.rerouted) preview.jobs.push_back(std::move(affected));
   });
   add_objections(preview, state);

@@ -4,6 +4,9 @@
 #include "fabric/topology/site_link_name.h"
 #include "services/control/decide/commands.h"
 #include "services/control/decide/refusal.h"
+#include "services/control/events/apply.h"
+#include "services/control/guarantees/recheck.h"
+#include "services/control/views/rerouted_jobs.h"
 
 namespace railweave::control {
 
@@ -105,12 +108,31 @@ DecisionResult decide_command(const DecisionInput& in, const ReportTables& comma
   return Decision{{command.report}, {}, false};
 }
 
-// What is promised to running jobs rests on the routes that they have, and costs say by themselves who uses which link.
+// What is promised to running jobs rests on the routes that they have: none of theirs may move, nor any promise be lost for a
+// failure to come. The book is left at either state.
+bool keeps_guarantees(const DecisionInput& in, const RoutesRebalanced& report) {
+  if (in.state.guaranteed->empty()) return true;
+  GuaranteeBook& book = in.placers.guarantees();
+  if (!book.bring_to(in.state)) return false;
+  const FabricRoutesPtr before = book.routes();
+  ClusterState after = in.state;
+  apply(after, Event{after.seq + 1, after.term, in.now_us, {}, report});
+  for (const EventBody& body : guarantee_changes(in.state, after, book, in.now_us)) {
+    if (std::holds_alternative<GuaranteeChanged>(body)) return false;
+  }
+  const FabricRoutesPtr routes = book.routes();
+  const ChangedPaths changed(before->routing.tables, routes->routing.tables);
+  return std::ranges::none_of(*in.state.guaranteed, [&](JobId id) {
+    return changed.concern(hosts_of(in.state.topology(), *in.state.jobs.find(id)));
+  });
+}
+
+// Costs say by themselves who uses which link.
 DecisionResult decide_command(const DecisionInput& in, const ReportBalance& command) {
   const ClusterState& state = in.state;
   const RoutesRebalanced& report = command.report;
   const bool holds = command.view_version == state.view_version && state.mode(report.subnet) == SubnetMode::direct &&
-                     state.guaranteed->empty() && state.link_costs->by_link.empty();
+                     state.link_costs->by_link.empty() && keeps_guarantees(in, report);
   if (!holds) return Decision{};
   return Decision{{report}, {}, false};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "services/control/live/routes/subnet_routes.h"
+#include "services/control/views/rerouted_jobs.h"
 
 namespace railweave::control {
 
@@ -49,7 +50,8 @@ std::shared_ptr<const SpreadBasis> with_others(const SubnetLinks& links, const F
 Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
   if (context_.mode() != SubnetMode::direct || !context_.options.rebalance || !are_cleared()) return {};
   if (steps_.are_under_way) return write_step(state);
-  if (auto made = balance_.take(); made && made->view_version == state.view_version && made->is_worth_it()) {
+  auto made = balance_.take();
+  if (made && made->view_version == state.view_version && made->is_worth_it() && are_left_alone(state, *made)) {
     RoutesRebalanced report = basis_of(context_, links_, wanted_.view());
     report.fullest = made->fullest;
     report.fullest_before = made->fullest_before;
@@ -63,6 +65,22 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
   return {};
 }
 
+// Jobs with guarantees keep their paths. The decision asks again, on the state that it is made on.
+bool SubnetRoutes::are_left_alone(const ClusterState& state, const BalancedRoutes& made) const {
+  if (state.guaranteed->empty()) return true;
+  const ChangedPaths changed(wanted_.routing().tables, made.routes->routing.tables);
+  const auto moved = std::ranges::count_if(*state.guaranteed, [&](JobId id) {
+    const JobPtr job = state.jobs.find(id);
+    return job != nullptr && changed.concern(hosts_of(state.topology(), *job));
+  });
+  if (moved == 0) return true;
+  context_.log().info(
+      "routes stay as repaired, {} pairs on the fullest link instead of {}: {} of {} jobs with guarantees "
+      "would get other paths",
+      made.fullest_before, made.fullest, moved, state.guaranteed->size());
+  return false;
+}
+
 // Once for each view of the state.
 void SubnetRoutes::start_balance(const ClusterState& state) {
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
@@ -70,7 +88,7 @@ void SubnetRoutes::start_balance(const ClusterState& state) {
   if (wanted_.view_version() != state.view_version || have_work() || !wanted_.are_quiet(context_.now() - after_us)) {
     return;
   }
-  if (!state.guaranteed->empty() || !state.link_costs->by_link.empty() || lanes_.are_lacking()) return;
+  if (!state.link_costs->by_link.empty() || lanes_.are_lacking()) return;
   steps_.compared_version = state.view_version;
   if (!wanted_.base()->choice.engine->incremental()) return;
   RoutingInput input = wanted_.base()->input;

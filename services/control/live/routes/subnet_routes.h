@@ -116,6 +116,7 @@ class SubnetRoutes {
                               const ClearedRoutes& cleared);
   Result<void> write_step(const ClusterState& state);
   void start_balance(const ClusterState& state);
+  [[nodiscard]] bool are_left_alone(const ClusterState& state, const BalancedRoutes& made) const;
   void compare_with_opensm();
   Result<void> read_all();
   Result<void> read_returned();
