@@ -133,6 +133,24 @@ Result<void> check_preferences(const JobSpec& spec) {
   return {};
 }
 
+Result<void> check_tolerations(const JobSpec& spec) {
+  if (spec.tolerations.size() > JobSpec::kMaxTolerations) {
+    return invalid(fmt::format("at most {} taints can be tolerated", JobSpec::kMaxTolerations), "/tolerations");
+  }
+  for (std::size_t i = 0; i < spec.tolerations.size(); ++i) {
+    const Toleration& toleration = spec.tolerations[i];
+    const std::string at = fmt::format("/tolerations/{}", i);
+    if (auto checked = check_name(toleration.key, at + "/key", false); !checked) return checked;
+    if (toleration.key.starts_with(kTaintPrefix)) {
+      return invalid(fmt::format("is written without '{}'", kTaintPrefix), at + "/key",
+                     "the label taint/dedicated of a node is the taint dedicated");
+    }
+    if (!toleration.value) continue;
+    if (auto checked = check_name(*toleration.value, at + "/value", true); !checked) return checked;
+  }
+  return {};
+}
+
 Result<void> check_names(const JobSpec& spec) {
   using Named = std::pair<const std::string*, std::string_view>;
   for (const auto& [name, at] :
@@ -161,6 +179,7 @@ Result<void> check_names(const JobSpec& spec) {
     return checked;
   }
   if (auto checked = check_selector(spec.node_selector, "/nodeSelector"); !checked) return checked;
+  if (auto checked = check_tolerations(spec); !checked) return checked;
   return check_preferences(spec);
 }
 

@@ -12,6 +12,7 @@
 #include "fabric/topology/locality.h"
 #include "scheduler/job/model.h"
 #include "scheduler/job/role_traffic.h"
+#include "scheduler/job/toleration.h"
 
 namespace railweave::scheduler {
 
@@ -120,6 +121,7 @@ struct JobSpec {
   static constexpr std::size_t kMaxExcludeNodes = 4096;
   static constexpr std::size_t kMaxSelectors = 32;
   static constexpr std::size_t kMaxPreferences = 16;
+  static constexpr std::size_t kMaxTolerations = 16;
   static constexpr std::size_t kMaxSlices = 6;
   static constexpr std::size_t kMaxShapes = 17;
   static constexpr std::uint32_t kMaxSparesPerDomain = 1024;
@@ -169,7 +171,8 @@ struct JobSpec {
   std::vector<std::string> exclude_nodes;
   std::map<std::string, std::string> node_selector;  // labels a node must carry
   std::vector<NodePreference> prefer_nodes;
-  bool mixed_gpus = false;  // GPUs of several models may be mixed; else they are of one
+  std::vector<Toleration> tolerations;  // of taints of nodes
+  bool mixed_gpus = false;              // GPUs of several models may be mixed; else they are of one
   std::optional<std::int64_t> expected_duration_s;
   std::optional<std::int64_t> min_runtime_s;  // that it runs before it may be evicted; none: as the queue has it
   ExternalId external;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "scheduler/collective/traffic.h"
 #include "scheduler/placement/explain/explain.h"
 #include "scheduler/placement/fit/cpu_seats.h"
@@ -19,6 +21,8 @@ namespace railweave::scheduler {
 using fabric::HostId;
 
 namespace {
+
+constexpr std::size_t kMaxTolerant = 4;  // taints whose toleration is tried
 
 AllocationOf allocation_of(const PlacementTree& tree) {
   return [&tree](HostId host) -> const HostAllocation& { return tree.allocation(host); };
@@ -58,12 +62,11 @@ PlacementResult Placer::Impl::place(const JobSpec& spec, bool with_alternatives)
 std::vector<std::string> Placer::Impl::warnings_of(const JobSpec& spec, const Placement& placement) {
   std::vector<std::string> warnings;
   (void)excluded_by(spec, warnings);
-  set_preferences(spec);
   add_warnings(spec, placement, warnings);
   return warnings;
 }
 
-// For the job that preferences_ are of. Without ranks: of the request alone.
+// Without ranks: of the request alone.
 void Placer::Impl::add_warnings(const JobSpec& spec, const Placement& placement,
                                 std::vector<std::string>& warnings) const {
   if (spec.across_sites && !fabric_->hierarchy().joins_sites()) {
@@ -74,7 +77,7 @@ void Placer::Impl::add_warnings(const JobSpec& spec, const Placement& placement,
   if (placement.gpu_of_rank.empty()) return;
   add_models(placement, warnings);
   add_reduction(spec, placement, warnings);
-  std::ranges::move(preferences_.shortfalls(spec, placement.gpu_of_rank), std::back_inserter(warnings));
+  std::ranges::move(unmet_preferences(fabric_->topology(), spec, placement.gpu_of_rank), std::back_inserter(warnings));
 }
 
 // Refused where they have no places: never only if they would have none with all nodes free and in use.
@@ -177,7 +180,35 @@ std::vector<Counterfactual> Placer::Impl::changes(const JobSpec& spec, const Gpu
   }
   for (const unsigned model : models_of(spec)) question.filters.push_back(filters_of(spec, model).allowed);
   question.any_model = filters_of(spec, NodeFilters::kAnyModel).allowed;
+  question.tolerant = tolerant_jobs(spec);
   return counterfactuals(*fabric_, search_, question);
+}
+
+// With each taint that keeps it off nodes tolerated, and with all: a few of them.
+std::vector<TolerantJob> Placer::Impl::tolerant_jobs(const JobSpec& spec) {
+  const auto& topology = fabric_->topology();
+  std::vector<TolerantJob> jobs;
+  JobSpec all = spec;
+  const auto add = [&](std::string taint, JobSpec tolerant) {
+    TolerantJob& job = jobs.emplace_back(std::move(taint), std::move(tolerant));
+    for (const unsigned model : models_of(spec)) job.filters.push_back(filters_of(job.spec, model).allowed);
+    job.any_model = filters_of(job.spec, NodeFilters::kAnyModel).allowed;
+  };
+  for (const HostId host : node_filters_.tainted()) {
+    for (const auto& label : topology.labels(host)) {
+      const auto key = topology.text(label.key), value = topology.text(label.value);
+      if (all.tolerations.size() == JobSpec::kMaxTolerations || !repels(key, value, all.tolerations)) continue;
+      Toleration one{std::string(key.substr(kTaintPrefix.size())), std::string(value)};
+      all.tolerations.push_back(one);
+      if (jobs.size() == kMaxTolerant) continue;
+      std::string taint = fmt::format("{}={}", one.key, value);
+      JobSpec tolerant = spec;
+      tolerant.tolerations.push_back(std::move(one));
+      add(std::move(taint), std::move(tolerant));
+    }
+  }
+  if (all.tolerations.size() > spec.tolerations.size() + 1) add({}, std::move(all));
+  return jobs;
 }
 
 std::vector<HostId> Placer::Impl::excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const {
@@ -215,13 +246,19 @@ void Placer::set_residual(std::shared_ptr<const std::vector<double>> bundle_mbps
 void Placer::set_parts(std::shared_ptr<const NetworkParts> parts) { impl_->set_parts(std::move(parts)); }
 void Placer::set_peers(PeerGpus peers) { impl_->set_peers(std::move(peers)); }
 const PeerGpus& Placer::peers() const { return impl_->peers(); }
-double Placer::shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  return impl_->shared_us(spec, gpu_of_rank);
+double Placer::shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank, PeersOf peers) {
+  return impl_->shared_us(spec, gpu_of_rank, peers);
 }
 void Placer::set_routes(RouteScorer* routes) { impl_->set_routes(routes); }
 std::optional<double> Placer::period_us(const JobSpec& spec, const Placement& placement) {
   if (!placement.predicted || !placement.predicted->reachable) return std::nullopt;
   return scheduler::period_us(spec, *placement.predicted);
+}
+std::optional<double> Placer::priced_period_us(const JobSpec& spec, const Placement& placement) const {
+  const auto us = period_us(spec, placement);
+  if (!us || spec.prefer_nodes.empty()) return us;
+  const double unmet = NodePreferences(impl_->fabric(), spec).unmet(placement.gpu_of_rank);
+  return *us + placement.predicted->communication_us * unmet;
 }
 Prediction Placer::predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
   return impl_->predict(spec, gpu_of_rank);

@@ -65,13 +65,16 @@ class Placer {
   void set_peers(PeerGpus peers);
   [[nodiscard]] const PeerGpus& peers() const;
   // The communication of a step there beside the traffic of other jobs, on bundles, with counted peers: what places of several
-  // jobs together are compared by.
-  [[nodiscard]] double shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
+  // jobs together are compared by. With PeersOf::all, what places of one job are.
+  [[nodiscard]] double shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
+                                 PeersOf peers = PeersOf::counted);
   // As if no other job used the links that are up.
   [[nodiscard]] Prediction predict(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   // The time of a predicted placement by which a job is faster or slower: of a step, where the job states a model or
   // states nothing and one is assumed; else of its communication. None: nothing is predicted, or it has no path.
   [[nodiscard]] static std::optional<double> period_us(const JobSpec& spec, const Placement& placement);
+  // ... longer by what the place leaves unmet of the job's preferences of nodes: what a place is worth to it.
+  [[nodiscard]] std::optional<double> priced_period_us(const JobSpec& spec, const Placement& placement) const;
   // For a spec that check_job_spec() accepts (another one gets outcome never, code "jobs.invalid"). What refuses it is
   // explained, with changes().
   [[nodiscard]] PlacementResult place(const JobSpec& spec);

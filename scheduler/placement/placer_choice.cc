@@ -9,6 +9,7 @@
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/placement/placer_impl.h"
 #include "scheduler/placement/score/summary.h"
+#include "scheduler/placement/search/preferred_blocks.h"
 
 namespace railweave::scheduler {
 
@@ -119,11 +120,19 @@ void Placer::Impl::reorder(const JobSpec& spec, const Claims& claims, const Cand
 std::optional<Refinement::Start> Placer::Impl::refinement_of(const JobSpec& spec, const Candidate& chosen,
                                                              const LeafFilter* filter, bool promised) {
   const Layout& best = choice_.best();
+  if (!Refinement::is_small(spec, chosen.found.shape.fit.block, best.gpu_of_rank)) return std::nullopt;
+  if (!promised && !(best.unmet > 0) && !refinement_.promises(*on_, best.gpu_of_rank, best.cost)) return std::nullopt;
+  return exchange_of(spec, chosen, filter);
+}
+
+// What blocks of the best may be exchanged with; nothing where the request has a rule that exchanges could break.
+std::optional<Refinement::Start> Placer::Impl::exchange_of(const JobSpec& spec, const Candidate& chosen,
+                                                           const LeafFilter* filter) {
+  const Layout& best = choice_.best();
   const std::uint32_t block = chosen.found.shape.fit.block;
   // Ranks of a block follow each other unless expert groups are inside context groups.
   if (chosen.found.shape.expert_inside && spec.parallelism.context > 1) return std::nullopt;
-  if (!Refinement::applies(spec, block, best.gpu_of_rank)) return std::nullopt;
-  if (!promised && !(best.unmet > 0) && !refinement_.promises(*on_, best.gpu_of_rank, best.cost)) return std::nullopt;
+  if (!Refinement::may_exchange(spec, block)) return std::nullopt;
   const unsigned farthest = std::min(chosen.found.shape.max_level, fabric_->hierarchy().top(false));
   return Refinement::Start{.spec = &spec,
                            .tree = on_,
@@ -137,7 +146,7 @@ std::optional<Refinement::Start> Placer::Impl::refinement_of(const JobSpec& spec
 void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
   Layout& best = choice_.best();
   const auto start = refinement_of(spec, chosen, filter, false);
-  if (!start) return;
+  if (!start) return seat_on_preferred(spec, chosen, filter);
   if (!preferences_.any()) {
     refinement_.improve(*start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, best.cost);
     return;
@@ -146,6 +155,20 @@ void Placer::Impl::refine(const JobSpec& spec, const Candidate& chosen, const Le
   cost.total_us = best.us();
   scorer_.set_preferences(&preferences_);
   if (refinement_.improve(*start, scorer_, LayoutChoice::kAsGood, best.gpu_of_rank, cost)) {
+    best.cost = scorer_.cost(best.gpu_of_rank);
+    best.unmet = preferences_.unmet(best.gpu_of_rank);
+  }
+  scorer_.set_preferences(nullptr);
+}
+
+// Jobs that are too large to be refined: single blocks to nodes that they prefer.
+void Placer::Impl::seat_on_preferred(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter) {
+  Layout& best = choice_.best();
+  if (!(best.unmet > 0)) return;
+  const auto start = exchange_of(spec, chosen, filter);
+  if (!start) return;
+  scorer_.set_preferences(&preferences_);
+  if (PreferredBlocks(*fabric_, *start, scorer_).improve(best.us(), best.gpu_of_rank)) {
     best.cost = scorer_.cost(best.gpu_of_rank);
     best.unmet = preferences_.unmet(best.gpu_of_rank);
   }

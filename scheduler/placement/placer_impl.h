@@ -56,8 +56,8 @@ class Placer::Impl {
   }
   void set_peers(PeerGpus peers) { scorer_.set_peers(std::move(peers)); }
   [[nodiscard]] const PeerGpus& peers() const { return scorer_.peers(); }
-  [[nodiscard]] double shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-    scorer_.set_job(spec, generation_of(*fabric_, gpu_of_rank), PeersOf::counted);
+  [[nodiscard]] double shared_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank, PeersOf peers) {
+    scorer_.set_job(spec, generation_of(*fabric_, gpu_of_rank), peers);
     return scorer_.cost(gpu_of_rank).total_us;
   }
   [[nodiscard]] PlacementResult place(const JobSpec& spec, bool with_alternatives);
@@ -108,9 +108,12 @@ class Placer::Impl {
   void add_preferred(const JobSpec& spec, const JobSearch::Filter& filter, std::vector<Candidate>& list);
   [[nodiscard]] PlacementCost cost_alone(const Layout& layout);
   void reorder(const JobSpec& spec, const Claims& claims, const Candidate& chosen);
+  [[nodiscard]] std::optional<Refinement::Start> exchange_of(const JobSpec& spec, const Candidate& chosen,
+                                                             const LeafFilter* filter);
   // Nothing where a refinement does not apply to the best, or bundles promise nothing from it. promised: routes do.
   [[nodiscard]] std::optional<Refinement::Start> refinement_of(const JobSpec& spec, const Candidate& chosen,
                                                                const LeafFilter* filter, bool promised);
+  void seat_on_preferred(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter);
   void refine(const JobSpec& spec, const Candidate& chosen, const LeafFilter* filter);
   [[nodiscard]] bool keeps_finalists(const JobSpec& spec) const;
   void choose_on_routes(const JobSpec& spec, const LeafFilter* filter, const Candidate*& chosen);
@@ -125,6 +128,7 @@ class Placer::Impl {
                     PlacementResult& result);
   void add_wider_levels(const JobSpec& spec, const Claims& claims, PlacementResult& result);
   [[nodiscard]] std::vector<fabric::HostId> excluded_by(const JobSpec& spec, std::vector<std::string>& warnings) const;
+  [[nodiscard]] std::vector<TolerantJob> tolerant_jobs(const JobSpec& spec);
   [[nodiscard]] const NodeFilters::Filters& filters_of(const JobSpec& spec, unsigned model) {
     return node_filters_.of(spec, model, scorer_.full_rate_leaves());
   }

@@ -29,7 +29,8 @@ PlacementResult place_in_best_shape(Placer& placer, JobSpec& spec) {
     placed.push_back(answers.size() - 1);
     ShapeMerit& merit = merits.emplace_back(std::numeric_limits<double>::infinity(), rank_count(shape.parallelism));
     if (const auto us = Placer::period_us(shape, result.placement)) {
-      answer.unit_of_work_us = merit.unit_us = unit_of_work_us(shape, *us);
+      answer.unit_of_work_us = unit_of_work_us(shape, *us);
+      merit.unit_us = unit_of_work_us(shape, *placer.priced_period_us(shape, result.placement));
     }
     if (result.placement.predicted) {
       answer.step_us = result.placement.predicted->step_us;

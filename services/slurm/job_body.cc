@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -41,9 +42,14 @@ Result<void> read_word(std::string_view name, std::string_view value, Json& body
     body["topology"]["job"]["required"] = value;
   } else if (name == "priority") {
     body["priority"] = value;
+  } else if (name == "tolerate" && !value.empty()) {
+    const std::size_t equals = value.find('=');
+    Json toleration{{"key", value.substr(0, equals)}};
+    if (equals != std::string_view::npos) toleration["value"] = value.substr(equals + 1);
+    body["tolerations"].push_back(std::move(toleration));
   } else {
-    return refuse(
-        fmt::format("the comment's '{}' is none of tp, pp, dp, cp, ep, guarantee, class, level and priority", name));
+    return refuse(fmt::format(
+        "the comment's '{}' is none of tp, pp, dp, cp, ep, guarantee, class, level, priority and tolerate", name));
   }
   return {};
 }

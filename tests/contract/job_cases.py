@@ -34,8 +34,22 @@ def what_ifs(session):
     assert answer["explanation"]["excluded"][0]["reason"] == "labelsDiffer", answer
     answer = ask("never", {"gpus": 16, "topology": {"job": {"required": "rack"}}}, "jobs.neverFits")
     assert answer["explanation"]["counterfactuals"], answer
+    taints(session, ask)
     for query, code in (({"ranks": "yes"}, "query.invalidFlag"), ({"ranks": ""}, "query.invalidFlag"), ({"rank": "true"}, "query.unknownParameter")):
         session.call("queryPlacement", 400, code, query=query, body={"gpus": 1})
+
+
+def taints(session, ask):
+    """Of all nodes: what keeps the job off is named, with what would help."""
+    session.call("patchNodes", 200, body={"nodes": [{"id": "node-*", "labels": {"taint/dedicated": "others"}}]})
+    answer = ask("never", {"gpus": 4}, "jobs.neverFits")
+    [excluded] = [one for one in answer["explanation"]["excluded"] if one["reason"] == "tainted"]
+    assert excluded["taint"] == "dedicated=others" and excluded["nodes"] == 4, excluded
+    assert "dedicated=others" in answer["reason"], answer
+    assert "tolerating the taint dedicated=others" in [one["change"] for one in answer["explanation"]["counterfactuals"]], answer
+    ask("never", {"gpus": 4, "tolerations": [{"key": "dedicated", "value": "us"}]}, "jobs.neverFits")
+    ask("placed", {"gpus": 4, "tolerations": [{"key": "dedicated"}]})
+    session.call("patchNodes", 200, body={"nodes": [{"id": "node-*", "labels": {"taint/dedicated": None}}]})
 
 
 def predictions(ask):
@@ -184,6 +198,7 @@ def everything():
     return job(priority="low", parallelism={"tensor": 2, "pipeline": 2, "data": 2, "context": 1, "expert": 1}, gpus=8,
                gpusPerNode=4, excludeNodes=["node-4"], nodeSelector={"gpu": "h100"}, expectedDuration="P1DT12H",
                preferNodes=[{"nodeSelector": {"gpu": "h100"}, "weight": 20}, {"nodes": ["node-2"], "weight": 5, "avoid": True}],
+               tolerations=[{"key": "dedicated", "value": "research"}, {"key": "nvlink", "value": None}, {"key": "fans"}],
                external={"scheduler": "slurm", "id": "48213_7"}, model=MODEL, nodes=["node-1", "node-2", "node-3"],
                traffic={"data": {"bytesPerStep": 1e9, "callsPerStep": 4}},
                topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},
@@ -245,6 +260,9 @@ def bad_bodies(session):
     refuse("jobs.invalid", {"gpus": 1, "name": "nul\u0000"}, "/name")
     refuse("jobs.invalid", {"gpus": 1, "name": "n" * 254}, "/name")
     refuse("jobs.invalid", {"gpus": 1, "excludeNodes": ["node-1\n"]}, "/excludeNodes/0")
+    refuse("jobs.invalid", {"gpus": 1, "tolerations": [{"key": ""}]}, "/tolerations/0/key")
+    refuse("jobs.invalid", {"gpus": 1, "tolerations": [{"key": "taint/fans"}]}, "/tolerations/0/key")
+    refuse("body.missingField", {"gpus": 1, "tolerations": [{"value": "broken"}]}, "/tolerations/0/key")
     refuse("jobs.invalid", {"gpus": 8, "gpusPerNode": 3}, "/gpusPerNode")
     refuse("jobs.invalid", {"gpus": 1, "sparesPerDomain": 1025}, "/sparesPerDomain")
     for bad in (0, 1, 1048577):

@@ -100,7 +100,7 @@ MAY_INCLUDE = {
     "scheduler/queue/cycle": ["fabric/base", "fabric/base/text", "fabric/topology", "scheduler/job", "scheduler/placement", "scheduler/placement/fit",
                               "scheduler/queue/policy"],
     "scheduler/queue/repair": ["scheduler/queue/cycle", "fabric/base", "fabric/topology", "scheduler/job", "scheduler/placement", "scheduler/placement/check",
-                               "scheduler/placement/fit", "scheduler/placement/search", "scheduler/queue/policy"],
+                               "scheduler/placement/fit", "scheduler/placement/score", "scheduler/placement/search", "scheduler/queue/policy"],
     "scheduler/queue": ["fabric/base", "fabric/base/text", "scheduler/job", "scheduler/placement", "scheduler/queue/policy", "scheduler/queue/cycle"],
     "scheduler/admission": ["fabric/base", "fabric/base/text", "fabric/topology", "fabric/routing/plane", "fabric/capacity", "fabric/qos"],
     "db": ["fabric/base", "fabric/base/text"],

@@ -225,6 +225,34 @@ test('a job is cancelled, with a reason', async () => {
   expect(history.at(-1)!.reason).toContain('diverged');
 });
 
+test('members without GPUs and taints are asked for, and shown where they are', async () => {
+  await open('/submit');
+  const node = service.json<{ items: { id: string }[] }>('nodes', 'list').items[0]!.id;
+  service.cli('nodes', 'set', node, '--taint', 'dedicated=inference');
+  await page.getByLabel('DP', { exact: true }).fill('16');
+  await expect(main()).toContainText(`tainted: dedicated=inference ${node}`);
+  await page.getByLabel('Taints to tolerate').fill('dedicated');
+  await expect(page.getByTestId('outcome')).not.toContainText('It can never be placed');
+  await page.getByLabel('DP', { exact: true }).fill('1');
+  await page.getByLabel('Members without GPUs').fill('driver');
+  await expect(main()).toContainText('names and numbers');
+  await page.getByLabel('Members without GPUs').fill('driver=1, loader=4:2');
+  await expect(page.getByTestId('outcome')).toContainText('It fits');
+  await expect(main()).toContainText('loader, without GPUs');
+  await expect(main()).toContainText('--cpu-role loader=4:2');
+  await page.getByLabel('Name', { exact: true }).fill('with-members');
+  await page.getByRole('combobox', { name: 'Tenant' }).click();
+  await page.getByRole('option', { name: 'research' }).click();
+  await page.getByRole('button', { name: 'Submit' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'with-members' })).toBeVisible();
+  const id = page.url().split('/').at(-1)!.split('?')[0]!;
+  const [driver] = service.json<{ placement: { cpuRoles: { nodes: string[] }[] } }>('jobs', 'show', id).placement.cpuRoles;
+  await expect(main().getByText('driver, without GPUs')).toBeVisible();
+  await expect(main().getByRole('link', { name: driver!.nodes[0], exact: true }).first()).toBeVisible();
+  service.cli('jobs', 'cancel', id);
+  service.cli('nodes', 'set', node, '--taint', 'dedicated-');
+});
+
 test('nothing broke the Content-Security-Policy or a script', () => {
   expect(breaches).toEqual([]);
 });

@@ -102,6 +102,23 @@ class Check {
         if (!carried) add(Rule::nodes, fmt::format("{} has no label {}={}", name, key, value));
       }
     }
+    taints();
+  }
+
+  // Ranks may stay where they were before.
+  void taints() {
+    for (const GpuId gpu : map_.gpu_of_rank) {
+      if (before_.contains(gpu)) continue;
+      for (const auto& label : t_.labels(t_.host(gpu))) {
+        const std::string_view key = t_.text(label.key);
+        if (!key.starts_with(kTaintPrefix)) continue;
+        const std::string_view taint = key.substr(kTaintPrefix.size()), value = t_.text(label.value);
+        const bool tolerated = std::ranges::any_of(spec_.tolerations, [&](const Toleration& one) {
+          return one.key == taint && one.value.value_or(std::string(value)) == value;
+        });
+        if (!tolerated) add(Rule::nodes, fmt::format("{} has the taint {}={}", node(gpu), taint, value));
+      }
+    }
   }
 
   // The group of the level that a GPU is in; none: the fabric has no such level.

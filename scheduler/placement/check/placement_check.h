@@ -40,7 +40,7 @@ struct PlacementViolation {
     taken,        // a GPU of another job
     lost,         // a GPU that is out of use
     closed,       // moved to a node that takes no jobs, or to GPUs set aside for others
-    nodes,        // `nodes`, `excludeNodes` or `nodeSelector`
+    nodes,        // `nodes`, `excludeNodes`, `nodeSelector`, or moved to a node with a taint that it does not tolerate
     level,        // a required level, or a tensor group outside of one NVLink domain
     slices,       //
     spread,       // more of the job in a group than allowed, or two stages in one

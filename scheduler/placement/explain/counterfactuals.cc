@@ -30,6 +30,7 @@ class Trial {
   void of_several_models();
   void with_less_beside();
   void with_excluded_hosts();
+  void with_tolerations();
   void with_unavailable_hosts();
   std::vector<Counterfactual> take() { return std::move(found_); }
 
@@ -42,8 +43,10 @@ class Trial {
   }
   // On GPUs of some model.
   [[nodiscard]] bool fits(const JobSpec& spec, PlacementTree& tree) {
-    if (spec.mixed_gpus) return search_.fits(spec, tree, refusal_.any_model);
-    return std::ranges::any_of(refusal_.filters, [&](const auto& filter) { return search_.fits(spec, tree, filter); });
+    const JobSearch::Filter& any_model = tolerant_ == nullptr ? refusal_.any_model : tolerant_->any_model;
+    if (spec.mixed_gpus) return search_.fits(spec, tree, any_model);
+    const auto& filters = tolerant_ == nullptr ? refusal_.filters : tolerant_->filters;
+    return std::ranges::any_of(filters, [&](const auto& filter) { return search_.fits(spec, tree, filter); });
   }
   // Adds the change if it improves the outcome.
   void add(std::string change, Outcome outcome, const JobSpec& request) {
@@ -63,6 +66,7 @@ class Trial {
   const PlacementFabric& fabric_;
   JobSearch& search_;
   const ChangeQuestion& refusal_;
+  const TolerantJob* tolerant_ = nullptr;  // whose nodes are asked for; null: those of the job as it is
   std::optional<bool> fits_empty_;
   std::vector<Counterfactual> found_;
 };
@@ -195,6 +199,18 @@ void Trial::with_excluded_hosts() {
   add("without excludeNodes", outcome_of(spec), spec);
 }
 
+void Trial::with_tolerations() {
+  const std::size_t before = found_.size();
+  for (const TolerantJob& job : refusal_.tolerant) {
+    const bool all = job.taint.empty();
+    if (all && found_.size() > before) break;
+    (void)fits_empty();  // of the job as it is
+    tolerant_ = &job;
+    add(all ? "tolerating all taints" : "tolerating the taint " + job.taint, outcome_of(job.spec), job.spec);
+    tolerant_ = nullptr;
+  }
+}
+
 // Whether it is placed with these hosts available, too.
 bool Trial::fits_with(std::span<const HostId> hosts) {
   if (hosts.empty() || rank_count(refusal_.spec->parallelism) > refusal_.limits.now) return false;
@@ -252,6 +268,7 @@ std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSe
   trial.of_several_models();
   trial.with_less_beside();
   trial.with_excluded_hosts();
+  trial.with_tolerations();
   trial.with_unavailable_hosts();
   return trial.take();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "scheduler/placement/explain/explain.h"
@@ -13,6 +14,14 @@ struct GpuLimits {
   std::uint64_t now = UINT64_MAX, ever = UINT64_MAX;
 };
 
+// The job if it tolerated a taint, with what it may use then: ChangeQuestion::filters and any_model.
+struct TolerantJob {
+  std::string taint;  // "dedicated=research"; "": all of them
+  JobSpec spec;
+  std::vector<JobSearch::Filter> filters;
+  JobSearch::Filter any_model;
+};
+
 struct ChangeQuestion {
   const JobSpec* spec;
   std::vector<JobSearch::Filter> filters;  // nodes that it may use: one for each model of GPUs
@@ -21,11 +30,12 @@ struct ChangeQuestion {
   PlacementTree* now;
   PlacementTree* empty;  // the same fabric with no job and no drain
   GpuLimits limits;
+  std::vector<TolerantJob> tolerant;  // each alone, the last of several with all of them
 };
 
 // Changes after which the job would be placed now, or failing that, at some other time: the most pipeline stages, the
 // largest data parallelism, the next farther level for what a group requires, GPUs of several models, hosts back that the
-// job or a drain excludes. As far as GPUs go: links, quotas and the queue are for the caller to ask.
+// job, a taint or a drain excludes. As far as GPUs go: links, quotas and the queue are for the caller to ask.
 std::vector<Counterfactual> counterfactuals(const PlacementFabric& fabric, JobSearch& search,
                                             const ChangeQuestion& question);
 

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "scheduler/placement/fit/fit_index.h"
+#include "scheduler/placement/fit/node_labels.h"
 #include "scheduler/placement/search/claims.h"
 
 namespace railweave::scheduler {
@@ -141,15 +142,26 @@ Account::Failure Account::failure_in(PlacementTree& tree, const FitShape& fit) {
 
 void Account::list_excluded(Explanation& why) {
   const auto& topology = fabric_.topology();
-  const auto count = [&](std::string_view reason, HostId host) {
-    auto at = std::ranges::find(why.excluded, reason, &Exclusion::reason);
-    if (at == why.excluded.end()) at = why.excluded.insert(at, Exclusion{std::string(reason), 0, {}});
+  const auto count = [&](std::string_view reason, HostId host, const std::string& taint = {}) {
+    auto at = std::ranges::find_if(why.excluded,
+                                   [&](const Exclusion& one) { return one.reason == reason && one.taint == taint; });
+    if (at == why.excluded.end()) at = why.excluded.insert(at, Exclusion{std::string(reason), 0, {}, taint});
     ++at->nodes;
     if (at->examples.size() < kMaxExamples) at->examples.emplace_back(topology.name(host));
   };
   std::vector<std::uint8_t> excluded(topology.hosts().size(), 0);
   for (const HostId host : refusal_.excluded) excluded[host.index()] = 1;
   const std::set<std::string_view> named(refusal_.spec->only_nodes.begin(), refusal_.spec->only_nodes.end());
+  const auto count_filtered = [&](HostId host) {
+    const std::string taint = repelling_taint(topology, host, refusal_.spec->tolerations);
+    if (!named.empty() && !named.contains(topology.name(host))) {
+      count("notNamedByJob", host);
+    } else if (taint.empty() || !carries_labels(topology, host, refusal_.spec->node_selector)) {
+      count("labelsDiffer", host);
+    } else {
+      count("tainted", host, taint);
+    }
+  };
   for (const HostId host : topology.hosts()) {
     const std::uint32_t leaves = hierarchy_.host_leaf_count(host);
     if (leaves == 0) {
@@ -163,7 +175,7 @@ void Account::list_excluded(Explanation& why) {
     if (excluded[host.index()] != 0)
       count("excludedByJob", host);
     else if (!allowed(refusal_.filter, first))
-      count(named.empty() || named.contains(topology.name(host)) ? "labelsDiffer" : "notNamedByJob", host);
+      count_filtered(host);
     else if (const HostAllocation& now = refusal_.now->allocation(host); now.unavailable)
       count(now.cut_off ? "cutOff" : (now.short_of_link ? "linkDown" : "drained"), host);
     else if (shape_.fit.nvlink && !nvlink)
@@ -171,6 +183,17 @@ void Account::list_excluded(Explanation& why) {
     else if (!allowed(shape_.fit.filter, first))
       count("groupInUse", host);
   }
+}
+
+// "; taints that it does not tolerate keep it off 3 nodes (dedicated=research) and 1 node (nvlink=degraded)"
+std::string taints_text(const Explanation& why) {
+  std::string text;
+  for (const Exclusion& one : why.excluded) {
+    if (one.taint.empty()) continue;
+    text += text.empty() ? "; taints that it does not tolerate keep it off " : " and ";
+    text += fmt::format("{}{} ({})", one.nodes, one.nodes == 1 ? " node" : " nodes", one.taint);
+  }
+  return text;
 }
 
 std::string gpus_text(std::uint64_t count) { return fmt::format("{}{}", count, count == 1 ? " GPU" : " GPUs"); }
@@ -211,6 +234,7 @@ Explanation Account::write(Outcome outcome) {
     why.message = fmt::format("{}; now at most {} fit in one ({} free, {} of them in pieces too small)", needs,
                               failure.fit, gpus_text(why.free_gpus), why.stranded_gpus);
   }
+  why.message += taints_text(why);
   return why;
 }
 

@@ -36,7 +36,8 @@ class AllowedNodes {
   [[nodiscard]] bool in_rules(HostId host) const {
     const bool computes = topology_.kind(host) == fabric::HostKind::compute || !topology_.gpus(host).empty();
     if (!computes || !named_[host.index()]) return false;
-    return carries_labels(topology_, host, spec_.node_selector);
+    return carries_labels(topology_, host, spec_.node_selector) &&
+           repelling_taint(topology_, host, spec_.tolerations).empty();
   }
   [[nodiscard]] int free_gpus(HostId host) const {
     const auto& allocation = allocation_(host);

@@ -66,9 +66,10 @@ struct LevelFit {
 };
 
 struct Exclusion {
-  std::string reason;  // "drained", "excludedByJob", "labelsDiffer", "noGpus", "noNvlinkDomain"
+  std::string reason;  // "drained", "excludedByJob", "labelsDiffer", "noGpus", "noNvlinkDomain", "tainted"
   std::uint64_t nodes = 0;
   std::vector<std::string> examples;  // up to 5 names
+  std::string taint;                  // "dedicated=research", where the reason is "tainted": an entry for each
 };
 
 struct Counterfactual {

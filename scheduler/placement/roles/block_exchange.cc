@@ -75,16 +75,17 @@ class BlockExchange {
   }
 
   void disturb() {
-    const auto rooms = free_by_unit();
+    auto rooms = free_by_unit();
     for (std::uint64_t change = 2 + draws_.below(3); change > 0; --change) {
       const Block& block = blocks_[draws_.below(blocks_.size())];
       const Block& other = blocks_[draws_.below(blocks_.size())];
       const auto one = gpus(block);
-      const bool moves = change == 1 && !rooms.empty() && draws_.below(2) == 0;  // last: what is free is of before
+      const bool moves = !rooms.empty() && draws_.below(2) == 0;
       if (moves) {
         const auto& room = rooms[draws_.below(rooms.size())].second;
         if (room.size() < block.size || model(room.front()) != model(one.front())) continue;
         std::ranges::copy(nearest_rails(one, room), one.begin());
+        if (change > 1) rooms = free_by_unit();
       } else if (&block != &other && block.size == other.size && model(one.front()) == model(gpus(other).front())) {
         std::ranges::swap_ranges(one, gpus(other));
       }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/placement/roles/role_search.h"
+#include "scheduler/placement/score/node_preferences.h"
 
 namespace railweave::scheduler {
 
@@ -24,6 +25,7 @@ class PlacedRoles {
  private:
   Placer& placer_;
   std::vector<RolePlace>& roles_;
+  std::vector<NodePreferences> preferences_;  // by role
   PeerGpus before_;
 };
 

@@ -163,9 +163,7 @@ bool may_search(std::span<const RolePlace> roles) {
   for (const RolePlace& role : roles) {
     const std::uint64_t own = rank_count(role.spec.parallelism);
     const bool holds_idle = role.spec.exclusive || role.spec.spares_per_domain > 0;
-    if (holds_idle || !role.spec.shapes.empty() || !role.spec.prefer_nodes.empty() ||
-        role.placement.gpu_of_rank.size() != own)
-      return false;
+    if (holds_idle || !role.spec.shapes.empty() || role.placement.gpu_of_rank.size() != own) return false;
     ranks += own;
   }
   const bool exchange = std::ranges::any_of(roles, [](const RolePlace& role) { return !role.spec.peers.empty(); });

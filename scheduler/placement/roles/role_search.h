@@ -29,12 +29,11 @@ struct RoleRules {
   std::function<bool(std::span<const RolePlace> places)> hold;
 };
 
-// Of all roles: the communication of a step beside other jobs, what passes between two of them once. Infinite: some of it has no
-// path. us.
+// Of all roles: the communication of a step beside other jobs, what passes between two of them once, and for each what its place
+// leaves unmet of its preferences of nodes. Infinite: some of it has no path. us.
 double roles_us(Placer& placer, std::span<const RolePlace> roles);
 
-// Whether the search applies: every role has a place, exchanges data, holds no GPU idle and prefers no nodes to others; their sum
-// is bounded.
+// Whether the search applies: every role has a place, exchanges data and holds no GPU idle; their sum is bounded.
 bool may_search(std::span<const RolePlace> roles);
 
 // roles: with a place each, on GPUs that are free in the placer's tree. True where it found places with a lower sum; roles then

@@ -1,8 +1,10 @@
 #include "scheduler/placement/score/node_preferences.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include <fmt/core.h>
 
@@ -51,7 +53,6 @@ NodePreferences::NodePreferences(const PlacementFabric& fabric, const JobSpec& s
       if (preference.avoid) met[leaf] ^= 1U;
       if (met[leaf] == 0) unmet_[leaf] += preference.weight / 100.0;
     }
-    met_.push_back(std::move(met));
   }
 }
 
@@ -75,13 +76,20 @@ std::vector<std::shared_ptr<const LeafFilter>> NodePreferences::tiers() const {
   return tiers;
 }
 
-std::vector<std::string> NodePreferences::shortfalls(const JobSpec& spec,
-                                                     std::span<const fabric::GpuId> gpu_of_rank) const {
+std::vector<std::string> unmet_preferences(const fabric::Topology& topology, const JobSpec& spec,
+                                           std::span<const fabric::GpuId> gpu_of_rank) {
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < met_.size(); ++i) {
-    const NodePreference& preference = spec.prefer_nodes[i];
-    const auto outside =
-        std::ranges::count_if(gpu_of_rank, [&](fabric::GpuId gpu) { return met_[i][fabric_->leaf(gpu)] == 0; });
+  if (spec.prefer_nodes.empty()) return texts;
+  std::map<fabric::HostId, std::size_t> ranks;
+  for (const auto gpu : gpu_of_rank) ++ranks[topology.host(gpu)];
+  for (const NodePreference& preference : spec.prefer_nodes) {
+    const std::set<std::string_view> named(preference.nodes.begin(), preference.nodes.end());
+    std::size_t outside = 0;
+    for (const auto& [host, count] : ranks) {
+      const bool is_meant = (named.empty() || named.contains(topology.name(host))) &&
+                            carries_labels(topology, host, preference.node_selector);
+      if (is_meant == preference.avoid) outside += count;
+    }
     if (outside == 0) continue;
     const bool by_name = preference.node_selector.empty();
     const char* how = preference.avoid ? (by_name ? "to be avoided, " : "to be avoided, with ")

@@ -28,16 +28,16 @@ class NodePreferences {
   [[nodiscard]] double unmet(std::span<const fabric::GpuId> gpu_of_rank) const;
   // Leaves that leave at most so much unmet, the least first, without the one that has all leaves. At most kMaxTiers.
   [[nodiscard]] std::vector<std::shared_ptr<const LeafFilter>> tiers() const;
-  // "12 of 64 ranks are on nodes without tier=gold (weight 20)", by preference that is not met by all ranks.
-  [[nodiscard]] std::vector<std::string> shortfalls(const JobSpec& spec,
-                                                    std::span<const fabric::GpuId> gpu_of_rank) const;
 
  private:
   static constexpr std::size_t kMaxTiers = 4;
 
   const PlacementFabric* fabric_ = nullptr;
-  std::vector<LeafFilter> met_;  // by preference
-  std::vector<double> unmet_;    // by leaf; empty: there are no preferences
+  std::vector<double> unmet_;  // by leaf; empty: there are no preferences
 };
+
+// "12 of 64 ranks are on nodes without tier=gold (weight 20)", by preference that is not met by all ranks. O(ranks + nodes used).
+std::vector<std::string> unmet_preferences(const fabric::Topology& topology, const JobSpec& spec,
+                                           std::span<const fabric::GpuId> gpu_of_rank);
 
 }  // namespace railweave::scheduler

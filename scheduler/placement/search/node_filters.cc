@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "scheduler/placement/fit/node_labels.h"
 #include "scheduler/placement/score/node_preferences.h"
 
 namespace railweave::scheduler {
@@ -15,10 +16,18 @@ JobSearch::Filter intersection(const JobSearch::Filter& a, const JobSearch::Filt
   return filter;
 }
 
+NodeFilters::NodeFilters(const PlacementFabric& fabric) : fabric_(&fabric) {
+  const auto& topology = fabric.topology();
+  for (const fabric::HostId host : topology.hosts()) {
+    if (!topology.gpus(host).empty() && !repelling_taint(topology, host, {}).empty()) tainted_.push_back(host);
+  }
+}
+
 const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, unsigned model,
                                             std::span<const JobSearch::Filter> full_rate_leaves) {
   const auto known = std::ranges::find_if(kept_, [&](const Kept& entry) {
-    return entry.model == model && entry.selector == spec.node_selector && entry.only_nodes == spec.only_nodes;
+    return entry.model == model && entry.selector == spec.node_selector && entry.only_nodes == spec.only_nodes &&
+           entry.tolerations == spec.tolerations;
   });
   if (known != kept_.end()) {
     std::rotate(kept_.begin(), known, known + 1);
@@ -26,6 +35,7 @@ const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, unsigned model,
   }
   Kept made{.selector = spec.node_selector,
             .only_nodes = spec.only_nodes,
+            .tolerations = spec.tolerations,
             .model = model,
             .filters = {allowed_by(spec, model), {}}};
   for (const auto& leaves : full_rate_leaves) {
@@ -37,13 +47,18 @@ const NodeFilters::Filters& NodeFilters::of(const JobSpec& spec, unsigned model,
 }
 
 JobSearch::Filter NodeFilters::allowed_by(const JobSpec& spec, unsigned model) const {
-  if (spec.node_selector.empty() && spec.only_nodes.empty() && model == kAnyModel) return nullptr;
   const auto& topology = fabric_->topology();
+  std::vector<fabric::HostId> closed;
+  for (const fabric::HostId host : tainted_) {
+    if (!repelling_taint(topology, host, spec.tolerations).empty()) closed.push_back(host);
+  }
+  if (spec.node_selector.empty() && spec.only_nodes.empty() && model == kAnyModel && closed.empty()) return nullptr;
   const Hierarchy& hierarchy = fabric_->hierarchy();
   std::vector<std::uint8_t> named(topology.hosts().size(), spec.only_nodes.empty() ? 1 : 0);
   for (const auto& name : spec.only_nodes) {
     if (const fabric::HostId host = topology.find_host(name)) named[host.index()] = 1;
   }
+  for (const fabric::HostId host : closed) named[host.index()] = 0;
   auto filter = std::make_shared<LeafFilter>(carrying_labels(*fabric_, spec.node_selector));
   for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
     const bool of_model = model == kAnyModel || fabric_->gpu_models().of(leaf) == model;

@@ -1,5 +1,5 @@
-// The leaves where a job may go by its node selector, its list of nodes and the model of GPUs. The filters of the last selectors are kept,
-// so that a FitIndex made for one is found again. One per thread.
+// The leaves where a job may go by its node selector, its list of nodes, the taints that it tolerates and the model of GPUs. The filters
+// of the last selectors are kept, so that a FitIndex made for one is found again. One per thread.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,21 @@ class NodeFilters {
     std::vector<JobSearch::Filter> full_rate;  // of them, without leaves behind weak links: the strictest first
   };
 
-  explicit NodeFilters(const PlacementFabric& fabric) : fabric_(&fabric) {}
+  explicit NodeFilters(const PlacementFabric& fabric);  // O(labels of nodes)
 
   static constexpr unsigned kAnyModel = UINT32_MAX;
 
   // full_rate_leaves: Scorer::full_rate_leaves(). model: of PlacementFabric::gpu_models(). Valid until the next call.
   [[nodiscard]] const Filters& of(const JobSpec& spec, unsigned model,
                                   std::span<const JobSearch::Filter> full_rate_leaves);
-  void clear() { kept_.clear(); }  // when full_rate_leaves change
+  void clear() { kept_.clear(); }                                                     // when full_rate_leaves change
+  [[nodiscard]] std::span<const fabric::HostId> tainted() const { return tainted_; }  // of those with GPUs
 
  private:
   struct Kept {
     std::map<std::string, std::string> selector;
     std::vector<std::string> only_nodes;
+    std::vector<Toleration> tolerations;
     unsigned model;
     Filters filters;
   };
@@ -45,6 +47,7 @@ class NodeFilters {
   static constexpr std::size_t kMaxKept = 8;
 
   const PlacementFabric* fabric_;
+  std::vector<fabric::HostId> tainted_;
   std::vector<Kept> kept_;  // the last used first
 };
 

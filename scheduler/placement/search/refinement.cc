@@ -44,11 +44,14 @@ bool Refinement::uses_part_of_a_host(const PlacementTree& tree, std::span<const 
   return false;
 }
 
-bool Refinement::applies(const JobSpec& spec, std::uint32_t block, std::span<const fabric::GpuId> gpu_of_rank) {
+bool Refinement::is_small(const JobSpec& spec, std::uint32_t block, std::span<const fabric::GpuId> gpu_of_rank) {
   const std::uint64_t blocks = gpu_of_rank.size() / block;
   // One block may still be elsewhere in its domain, where that has nodes that are preferred.
   const std::uint64_t least = spec.prefer_nodes.empty() ? 2 : 1;
-  if (blocks < least || blocks > kMaxBlocks || gpu_of_rank.size() * 8 > kRanksScored) return false;
+  return blocks >= least && blocks <= kMaxBlocks && gpu_of_rank.size() * 8 <= kRanksScored;
+}
+
+bool Refinement::may_exchange(const JobSpec& spec, std::uint32_t block) {
   const auto asked = [](const LevelRequest& request) { return request.required || request.preferred; };
   const bool tensor_in_domain =
       !spec.tensor.preferred && (!spec.tensor.required || *spec.tensor.required == fabric::LevelKind::nvlink_domain);

@@ -29,9 +29,10 @@ class Refinement {
     std::uint32_t block;                           // consecutive ranks that share a domain
     const NodePreferences* preferences = nullptr;  // null: there are none
   };
-  // It is small, and requests nothing that exchanges could break.
-  [[nodiscard]] static bool applies(const JobSpec& spec, std::uint32_t block,
-                                    std::span<const fabric::GpuId> gpu_of_rank);
+  [[nodiscard]] static bool is_small(const JobSpec& spec, std::uint32_t block,
+                                     std::span<const fabric::GpuId> gpu_of_rank);
+  // It requests nothing that exchanges of blocks could break.
+  [[nodiscard]] static bool may_exchange(const JobSpec& spec, std::uint32_t block);
   // Worth trying: the cost on bundles shows that a better one may exist.
   [[nodiscard]] bool promises(const PlacementTree& tree, std::span<const fabric::GpuId> gpu_of_rank,
                               const PlacementCost& cost) const;

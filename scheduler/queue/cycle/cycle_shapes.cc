@@ -28,7 +28,7 @@ std::vector<QueueEntry> CycleRun::shapes_that_fit(const QueueEntry& entry) {
     if (ledger_.may_take(as.tenant, as.gpus) != QuotaLedger::Verdict::within) continue;
     const auto placement = place_now(as, windows_of(as));
     if (!placement) continue;
-    const auto period_us = Placer::period_us(shape.spec, *placement);
+    const auto period_us = now_placer_.priced_period_us(shape.spec, *placement);
     fitting.push_back(as);
     merits.push_back({period_us ? unit_of_work_us(shape.spec, *period_us) : std::numeric_limits<double>::infinity(),
                       rank_count(shape.spec.parallelism)});

@@ -38,7 +38,7 @@ bool same_shape(const JobSpec& a, const JobSpec& b) {
          a.spread_stages == b.spread_stages && a.spread == b.spread && a.slices == b.slices &&
          a.exclusive == b.exclusive && a.spares_per_domain == b.spares_per_domain && a.across_sites == b.across_sites &&
          a.mixed_gpus == b.mixed_gpus && a.only_nodes == b.only_nodes && a.exclude_nodes == b.exclude_nodes &&
-         a.node_selector == b.node_selector && a.cpu_roles == b.cpu_roles;
+         a.node_selector == b.node_selector && a.tolerations == b.tolerations && a.cpu_roles == b.cpu_roles;
 }
 
 bool same_use(const JobSpec& a, const JobSpec& b) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 
+#include "scheduler/placement/fit/node_labels.h"
 #include "scheduler/placement/search/node_filters.h"
 
 namespace railweave::scheduler {
@@ -25,15 +28,18 @@ std::optional<unsigned> model_to_keep(const PlacementFabric& fabric, const JobSp
 ForbiddenNodes::ForbiddenNodes(const PlacementFabric& fabric, const JobSpec& spec,
                                std::span<const fabric::GpuId> gpu_of_rank) {
   const auto model = model_to_keep(fabric, spec, gpu_of_rank);
-  if (spec.only_nodes.empty() && spec.exclude_nodes.empty() && spec.node_selector.empty() && !model) return;
   const auto& topology = fabric.topology();
+  const NodeFilters filters(fabric);
+  if (spec.only_nodes.empty() && spec.exclude_nodes.empty() && spec.node_selector.empty() && !model &&
+      filters.tainted().empty()) {
+    return;
+  }
   const Hierarchy& hierarchy = fabric.hierarchy();
   marked_.assign(topology.hosts().size(), 0);
-  NodeFilters filters(fabric);
-  if (const auto& allowed = filters.of(spec, NodeFilters::kAnyModel, {}).allowed) {
-    for (LeafIndex leaf = 0; leaf < hierarchy.leaf_count(); ++leaf) {
-      if ((*allowed)[leaf] == 0) marked_[hierarchy.host(leaf).index()] = 1;
-    }
+  const std::set<std::string_view> only(spec.only_nodes.begin(), spec.only_nodes.end());
+  for (const auto host : topology.hosts()) {
+    const bool named = only.empty() || only.contains(topology.name(host));
+    if (!named || !carries_labels(topology, host, spec.node_selector)) marked_[host.index()] = 1;
   }
   for (LeafIndex leaf = 0; model && leaf < hierarchy.leaf_count(); ++leaf) {
     if (fabric.gpu_models().of(leaf) != *model) marked_[hierarchy.host(leaf).index()] = 1;
@@ -41,8 +47,12 @@ ForbiddenNodes::ForbiddenNodes(const PlacementFabric& fabric, const JobSpec& spe
   for (const auto& name : spec.exclude_nodes) {
     if (const auto host = topology.find_host(name)) marked_[host.index()] = 1;
   }
+  std::vector<std::uint8_t> closed = marked_;
+  for (const auto host : filters.tainted()) {
+    if (!repelling_taint(topology, host, spec.tolerations).empty()) closed[host.index()] = 1;
+  }
   for (const auto host : topology.hosts()) {
-    if (marked_[host.index()] != 0 && !topology.gpus(host).empty()) hosts_.push_back(host);
+    if (closed[host.index()] != 0 && !topology.gpus(host).empty()) hosts_.push_back(host);
   }
 }
 

@@ -1,5 +1,5 @@
-// The nodes that a running job may not move to: not among `nodes`, in `excludeNodes`, without a label of `nodeSelector`, or
-// with another model of GPUs than it runs on, where it runs on one and may not mix them.
+// The nodes that a running job may not move to: not among `nodes`, in `excludeNodes`, without a label of `nodeSelector`, with a
+// taint that it does not tolerate, or with another model of GPUs than it runs on, where it runs on one and may not mix them.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ namespace railweave::scheduler {
 
 class ForbiddenNodes {
  public:
-  // O(nodes) where the job names nodes or labels or the fabric has several models, else nothing.
+  // O(labels of nodes).
   ForbiddenNodes(const PlacementFabric& fabric, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
 
+  // Its ranks leave it. They stay on nodes that have a taint, which only keeps others from coming.
   [[nodiscard]] bool contains(fabric::HostId host) const { return !marked_.empty() && marked_[host.index()] != 0; }
-  [[nodiscard]] const std::vector<fabric::HostId>& hosts() const { return hosts_; }  // with GPUs
+  [[nodiscard]] const std::vector<fabric::HostId>& hosts() const { return hosts_; }  // with GPUs, the tainted ones too
 
  private:
   std::vector<std::uint8_t> marked_;  // by host; empty: none

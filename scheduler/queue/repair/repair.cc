@@ -12,6 +12,7 @@
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/queue/repair/forbidden_nodes.h"
 #include "scheduler/queue/repair/move_search.h"
+#include "scheduler/queue/repair/preferred_moves.h"
 #include "scheduler/queue/repair/spares.h"
 
 namespace railweave::scheduler {
@@ -20,9 +21,8 @@ namespace {
 using fabric::GpuId;
 
 // Which block a rank is in: ranks that differ only in what the block spans.
-std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t> block_of(const Parallelism& p,
-                                                                                               std::uint32_t gpus,
-                                                                                               std::uint64_t rank) {
+using BlockKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
+BlockKey block_of(const Parallelism& p, std::uint32_t gpus, std::uint64_t rank) {
   const RankCoordinates at = coordinates_of(p, rank);
   const std::uint64_t t = p.tensor;
   if (gpus == t) return {at.cp, at.ep, at.dp, at.pp, 0};
@@ -82,6 +82,8 @@ class Repair {
   [[nodiscard]] std::vector<PlacementViolation> violations(const RepairPlan& plan) const;
   bool offer(std::span<const GpuId> gpu_of_rank);  // becomes the plan unless it violates a rule
   Result<RepairPlan> place_again();
+  Result<RepairPlan> plan_fewest();
+  void prefer_nodes();
 
   Placer& placer_;
   const fabric::Topology& topology_;
@@ -97,7 +99,7 @@ class Repair {
 };
 
 std::vector<RankBlock> Repair::damaged_blocks() const {
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, RankBlock> blocks;
+  std::map<BlockKey, RankBlock> blocks;
   for (std::uint64_t rank = 0; rank < job_.gpu_of_rank.size(); ++rank) {
     blocks[block_of(job_.spec->parallelism, job_.block_gpus, rank)].push_back(rank);
   }
@@ -386,7 +388,29 @@ bool Repair::repair_blocks() {
   return std::ranges::all_of(without_spare, [&](const RankBlock* block) { return move_block(*block); });
 }
 
+// As many ranks move, and what stays stays.
+void Repair::prefer_nodes() {
+  std::map<BlockKey, RankBlock> moved;
+  for (const RankMove& one : plan_->moves) {
+    moved[block_of(job_.spec->parallelism, job_.block_gpus, one.rank)].push_back(one.rank);
+  }
+  std::vector<RankBlock> blocks;
+  for (auto& [key, ranks] : moved) blocks.push_back(std::move(ranks));
+  PreferredMoves preferred(placer_, job_, spares_,
+                           [&](std::span<const GpuId> gpus) { return violations(plan_of(gpus)).empty(); });
+  std::vector<GpuId> gpus = plan_->gpu_of_rank;
+  if (preferred.improve(blocks, gpus)) offer(gpus);
+}
+
 Result<RepairPlan> Repair::plan() {
+  auto plan = plan_fewest();
+  if (!plan || plan->moved_whole || job_.spec->prefer_nodes.empty() || plan->moves.empty()) return plan;
+  plan_ = std::move(*plan);
+  prefer_nodes();
+  return std::move(*plan_);
+}
+
+Result<RepairPlan> Repair::plan_fewest() {
   note_masks();
   RAILWEAVE_CHECK(tree_.release(spares_.idle()), "a running job holds what it holds idle");
   take_lost();

@@ -29,8 +29,8 @@ struct RepairPlan {
 // Uses spares of the same NVLink domain first, the job's own before what is free, the same node before others; where a
 // block finds none, the whole block moves to the nearest domain that can take it, the fullest of those. Where that moves
 // more than the lost ranks, or breaks what the job requires, the fewest moves are searched for (move_search.h). Ranks
-// keep their rail where a GPU of it is free. Ranks on nodes that the job may not use move too. Used spares are
-// replenished from free GPUs.
+// keep their rail where a GPU of it is free. Ranks on nodes that the job may not use move too. Where the job prefers nodes,
+// the ranks that move go where that is worth most to it (preferred_moves.h). Used spares are replenished from free GPUs.
 // Every plan passes check_placement(). The placer's tree is the state now, the job's GPUs taken; it is as it was when
 // this returns. Errors: conflict, code "repair.noSpare", which says what is missing.
 Result<RepairPlan> plan_repair(Placer& placer, const DamagedJob& job, std::span<const fabric::GpuId> lost);

@@ -245,6 +245,24 @@ void read_preferences(ObjectReader& reader, JobSpec& spec) {
   }
 }
 
+void read_tolerations(ObjectReader& reader, JobSpec& spec) {
+  const Json* list = reader.take("tolerations");
+  if (list == nullptr || list->is_null()) return;
+  if (!list->is_array() || list->size() > JobSpec::kMaxTolerations) {
+    return reader.set_error("tolerations",
+                            fmt::format("a list of at most {} {{key, value}} is wanted", JobSpec::kMaxTolerations));
+  }
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    ObjectReader fields((*list)[i], fmt::format("{}/{}", reader.pointer("tolerations"), i));
+    scheduler::Toleration toleration;
+    fields.require("key");
+    fields.read("key", toleration.key);
+    fields.read("value", toleration.value);
+    if (auto done = fields.finish(); !done) return reader.set_error(done.error());
+    spec.tolerations.push_back(std::move(toleration));
+  }
+}
+
 void read_peers(ObjectReader& reader, JobSpec& spec) {
   const Json* list = reader.take("peers");
   if (list == nullptr || list->is_null()) return;
@@ -362,6 +380,12 @@ Out preference_json(const scheduler::NodePreference& preference) {
   return value;
 }
 
+Out toleration_json(const scheduler::Toleration& toleration) {
+  Out value{{"key", toleration.key}};
+  if (toleration.value) value["value"] = *toleration.value;
+  return value;
+}
+
 }  // namespace
 
 Out to_json(const Parallelism& parallelism) {
@@ -401,6 +425,7 @@ Result<JobSpec> job_spec_from_json(const Json& value, const std::string& pointer
   reader.read("excludeNodes", spec.exclude_nodes, 100'000);
   reader.read("nodeSelector", spec.node_selector, 64);
   read_preferences(reader, spec);
+  read_tolerations(reader, spec);
   reader.read("mixedGpus", spec.mixed_gpus);
   read_duration(reader, "expectedDuration", spec.expected_duration_s);
   read_duration(reader, "minRuntime", spec.min_runtime_s);
@@ -456,6 +481,7 @@ Out to_json(const JobSpec& spec) {
   if (!spec.exclude_nodes.empty()) value["excludeNodes"] = spec.exclude_nodes;
   if (!spec.node_selector.empty()) value["nodeSelector"] = spec.node_selector;
   for (const auto& preference : spec.prefer_nodes) value["preferNodes"].push_back(preference_json(preference));
+  for (const auto& toleration : spec.tolerations) value["tolerations"].push_back(toleration_json(toleration));
   if (spec.mixed_gpus) value["mixedGpus"] = true;
   if (spec.expected_duration_s) value["expectedDuration"] = duration_text(*spec.expected_duration_s);
   if (spec.min_runtime_s) value["minRuntime"] = duration_text(*spec.min_runtime_s);

@@ -104,11 +104,11 @@ Result<PlannedMoves> plan_for_job(const ClusterState& state, PlacerCache& placer
                                                   to_string(waiting.id)));
   };
   if (const auto now = placer.try_place(waiting.spec)) {
-    period_us = scheduler::Placer::period_us(waiting.spec, *now);
+    period_us = placer.priced_period_us(waiting.spec, *now);
     if (!period_us) return not_needed();
     const double gain = state.queue_rules->policy.place_wait.gain;
     options.accepts = [&, gain](const scheduler::Placement& place) {
-      const auto there_us = scheduler::Placer::period_us(waiting.spec, place);
+      const auto there_us = placer.priced_period_us(waiting.spec, place);
       return there_us && *there_us * (1 + gain) < *period_us;
     };
   }

@@ -318,8 +318,9 @@ class ShapeChoice {
       answer.communication_us = placement.predicted->communication_us;
     }
     if (const auto period_us = scheduler::Placer::period_us(job->spec, placement)) {
-      unit_us = scheduler::unit_of_work_us(job->spec, *period_us);
-      answer.unit_of_work_us = unit_us;
+      answer.unit_of_work_us = scheduler::unit_of_work_us(job->spec, *period_us);
+      const auto priced_us = in_.placers.at(in_.state).priced_period_us(job->spec, placement);
+      unit_us = scheduler::unit_of_work_us(job->spec, *priced_us);
     }
     merits_.push_back({unit_us, scheduler::rank_count(job->spec.parallelism)});
     offers_.push_back({answers_.size(), job, std::move(start)});

@@ -52,7 +52,8 @@ bool Seating::may_use(HostId host) const {
   if (tree_.allocation(host).unavailable) return false;
   if (!names_.only.empty() && !names_.only.contains(t.name(host))) return false;
   if (names_.excluded.contains(t.name(host))) return false;
-  return scheduler::carries_labels(t, host, spec_.node_selector);
+  return scheduler::carries_labels(t, host, spec_.node_selector) &&
+         scheduler::repelling_taint(t, host, spec_.tolerations).empty();
 }
 
 std::vector<GpuId> Seating::free_gpus(LeafIndex leaf) const {

@@ -16,7 +16,7 @@ namespace railweave::cli {
 namespace {
 
 struct NodeSetOptions {
-  std::vector<std::string> nodes, labels;
+  std::vector<std::string> nodes, labels, taints;
   std::optional<std::string> rack;
   std::string kind, file;
 };
@@ -91,24 +91,26 @@ Json facts_of(const NodeSetOptions& options) {
   Json facts = Json::object();
   if (options.rack) facts["rack"] = *options.rack;
   if (!options.kind.empty()) facts["kind"] = options.kind;
-  for (const auto& label : options.labels) {
-    const auto equals = label.find('=');
-    if (equals == 0 || label.empty() || (equals == std::string::npos && label.back() != '-')) {
-      fail_usage("'" + label + "' is not a label", "KEY=VALUE, or KEY- to remove it");
+  const auto put = [&](const std::string& text, const std::string& prefix, const char* what) {
+    const auto equals = text.find('=');
+    if (equals == 0 || text.empty() || (equals == std::string::npos && text.back() != '-')) {
+      fail_usage(fmt::format("'{}' is not a {}", text, what), "KEY=VALUE, or KEY- to remove it");
     }
     if (equals == std::string::npos) {
-      facts["labels"][label.substr(0, label.size() - 1)] = nullptr;
+      facts["labels"][prefix + text.substr(0, text.size() - 1)] = nullptr;
     } else {
-      facts["labels"][label.substr(0, equals)] = label.substr(equals + 1);
+      facts["labels"][prefix + text.substr(0, equals)] = text.substr(equals + 1);
     }
-  }
+  };
+  for (const auto& label : options.labels) put(label, "", "label");
+  for (const auto& taint : options.taints) put(taint, "taint/", "taint");
   return facts;
 }
 
 void set_nodes(Session& session, const NodeSetOptions& options) {
   Json nodes = options.file.empty() ? Json::array() : inventory_of(options.file);
   const Json facts = facts_of(options);
-  if (!options.nodes.empty() && facts.empty()) fail_usage("nothing to set", "--rack, --kind or --label");
+  if (!options.nodes.empty() && facts.empty()) fail_usage("nothing to set", "--rack, --kind, --label or --taint");
   for (const auto& name : options.nodes) {
     Json node = facts;
     node["id"] = name;
@@ -132,12 +134,19 @@ void add_node_set_command(CLI::App& nodes, Session& session) {
   CLI::App& command =
       add_command(nodes, "set", "Set the racks, kinds and labels of hosts; kept over imports of dumps",
                   {"railweave nodes set dgx-017 --rack A09", "railweave nodes set 'dgx-*' --label gpu=h100",
+                   "railweave nodes set 'dgx-02?' --taint dedicated=inference",
                    "railweave nodes set --file inventory.csv", "railweave nodes set --file inventory.yaml"});
   command.add_option("NODE", options->nodes, "Names or patterns: * stands for any text, ? for one character");
   command.add_option("--rack", options->rack, "The rack; '' for none")->type_name("NAME");
   command.add_option("--kind", options->kind, "What kind of host")->type_name("compute|storage|management|unnamed");
   command
       .add_option("--label", options->labels, "A label, or KEY- to remove one; a GPU's model is one, too. Repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--taint", options->taints,
+                  "Keeps jobs away that do not tolerate it (--tolerate KEY); what runs there stays. It is the label "
+                  "taint/KEY; KEY- removes it. Repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command

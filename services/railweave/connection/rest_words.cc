@@ -46,7 +46,7 @@ constexpr std::array kWords{
     Words{R"(name its format if it is one of these)", "name it with --format if it is one of these"},
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kOptions{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 33> kOptions{{
     {"/parallelism/tensor", "--tp"},
     {"/parallelism/pipeline", "--pp"},
     {"/parallelism/data", "--dp"},
@@ -60,6 +60,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 32> kOptions
     {"/expectedDuration", "--duration"},
     {"/minRuntime", "--min-runtime"},
     {"/nodeSelector", "--select"},
+    {"/tolerations", "--tolerate"},
     {"/sparesPerDomain", "--spares-per-domain"},
     {"/cpuRoles", "--cpu-role"},
     {"/topology/spread", "--spread-job"},

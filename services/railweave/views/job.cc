@@ -105,6 +105,9 @@ void print_job(Output& output, const Json& job) {
     add_placement(sheet, field(job, "placement"));
     add_prediction(sheet, job);
     add_contention(sheet, job);
+    for (const auto& unmet : list(field(job, "placement"), "unmetPreferences")) {
+      sheet.add("Not as preferred", {text_of(unmet), Tone::warning});
+    }
     sheet.add("On nodes", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   }
   add_adopted(sheet, field(job, "adopted"));

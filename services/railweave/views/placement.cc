@@ -29,6 +29,7 @@ std::string reason_text(const std::string& reason) {
   if (reason == "notNamedByJob") return "not among the nodes that the job allows";
   if (reason == "noGpus") return "without GPUs";
   if (reason == "noNvlinkDomain") return "without NVLink";
+  if (reason == "tainted") return "with a taint that the job does not tolerate";
   return reason;
 }
 
@@ -65,7 +66,9 @@ void print_levels(Output& output, const Json& explanation) {
 void print_excluded(Output& output, const Json& explanation) {
   Table table({{"NODES", Align::right}, {"REASON"}, {"EXAMPLES"}});
   for (const auto& exclusion : list(explanation, "excluded")) {
-    table.add({text_of(exclusion, "nodes"), reason_text(text_of(exclusion, "reason")),
+    const bool is_tainted = field(exclusion, "taint").is_string();
+    table.add({text_of(exclusion, "nodes"),
+               reason_text(text_of(exclusion, "reason")) + (is_tainted ? ": " + text_of(exclusion, "taint") : ""),
                joined(list(exclusion, "examples"), output.is_wide() ? SIZE_MAX : 3)});
   }
   if (table.rows() > 0) output.text("\nExcluded nodes\n" + table.text(output.terminal(), 2));

@@ -70,6 +70,20 @@ std::string text(const JobSpec& spec) {
   return text;
 }
 
+// Up to two on each host, of two keys with two values each.
+void add_taints(Random& random, PlannedFabric& plan) {
+  for (auto& host : plan.hosts) {
+    if (below(random, 3) == 0) host.labels.emplace_back("taint/team", below(random, 2) == 0 ? "a" : "b");
+    if (below(random, 4) == 0) host.labels.emplace_back("taint/nvlink", below(random, 2) == 0 ? "slow" : "");
+  }
+}
+
+void add_tolerations(Random& random, JobSpec& spec) {
+  if (below(random, 2) == 0) spec.tolerations.push_back({"team", {}});
+  if (below(random, 3) == 0) spec.tolerations.push_back({"team", "a"});
+  if (below(random, 3) == 0) spec.tolerations.push_back({"nvlink", below(random, 2) == 0 ? "slow" : ""});
+}
+
 // Levels from near to far: of stage preferences and of the job.
 std::vector<LevelKind> levels_from_node(const PlannedFabric& plan) {
   std::vector<LevelKind> levels{LevelKind::node};
@@ -110,10 +124,12 @@ TEST(PlacementOnTinyFabrics, IsFoundWhereOneExistsAtTheNearestLevelAndNeverMeans
   std::uint64_t placed = 0, not_now = 0, never = 0;
   for (std::uint64_t seed = 1; seed <= part_of_seeds(4000); ++seed) {
     Random random(seed);
-    const PlannedFabric plan = testing_support::random_fabric(random, 6, 4);
+    PlannedFabric plan = testing_support::random_fabric(random, 6, 4);
+    if (seed % 4 == 0) add_taints(random, plan);
     const auto fabric = plan.build();
     const Allocations allocations = testing_support::random_allocations(random, *fabric, below(random, 3) * 0.25);
-    const JobSpec spec = random_spec(random, plan, 8);
+    JobSpec spec = random_spec(random, plan, 8);
+    if (seed % 4 == 0) add_tolerations(random, spec);
     Placer placer(fabric, {PlacementPolicy::best_fit});
     placer.sync(allocations);
     const PlacementResult result = placer.place(spec);

@@ -19,6 +19,15 @@ JobOracle::JobOracle(const PlannedFabric& plan, const JobSpec& spec, const Alloc
         carried = carried || (label.first == wanted.first && label.second == wanted.second);
       open = open && carried;
     }
+    for (const auto& [key, value] : host.labels) {
+      if (key.find("taint/") != 0) continue;
+      bool tolerated = false;
+      for (const auto& one : spec.tolerations) {
+        const bool any_value = !one.value.has_value();
+        tolerated = tolerated || (key == "taint/" + one.key && (any_value || value == *one.value));
+      }
+      open = open && tolerated;
+    }
     if (allocations != nullptr) open = open && !(*allocations)[h].unavailable;
     for (std::size_t g = 0; g < host.domain_of_gpu.size(); ++g) {
       host_of_gpu_.push_back(static_cast<int>(h));

@@ -214,6 +214,36 @@ class EveryAssignment {
   std::size_t best_ = 0;
 };
 
+// Taints that came after a job was placed: its ranks may stay, none may come.
+struct Tainted {
+  PlacementFabricPtr fabric;
+  std::set<GpuId> gpus;
+  [[nodiscard]] bool repels(GpuId gpu, std::span<const GpuId> own) const {
+    return gpus.contains(gpu) && std::ranges::find(own, gpu) == own.end();
+  }
+};
+
+std::vector<GpuId> some_closed(Random& random, const fabric::Topology& topology, std::span<const GpuId> own) {
+  std::vector<GpuId> closed;
+  for (const GpuId gpu : topology.gpus()) {
+    if (below(random, 8) == 0 && std::ranges::find(own, gpu) == own.end()) closed.push_back(gpu);
+  }
+  return closed;
+}
+
+Tainted with_taints(Random& random, PlannedFabric plan) {
+  for (auto& host : plan.hosts) {
+    if (below(random, 4) == 0) host.labels.emplace_back("taint/fans", "broken");
+  }
+  Tainted tainted{plan.build(), {}};
+  for (const GpuId gpu : tainted.fabric->topology().gpus()) {
+    const std::string name(tainted.fabric->topology().name(tainted.fabric->topology().host(gpu)));
+    if (plan.hosts[std::stoul(name.substr(name.find('-') + 1))].labels.back().first == "taint/fans")
+      tainted.gpus.insert(gpu);
+  }
+  return tainted;
+}
+
 // A job does not mix models.
 bool other_model(const PlacementFabric& fabric, GpuId a, GpuId b) {
   const auto model = [&](GpuId gpu) { return fabric.gpu_models().of(fabric.leaf(gpu)); };
@@ -247,24 +277,24 @@ TEST(RepairRequirements, NoPlanViolatesAnyAndNoneMovesMoreRanksThanNeeded) {
       if (below(random, 4) == 0) lost.insert(gpu);
     }
     if (lost.empty()) lost.insert(placement->gpu_of_rank.front());
-    std::vector<GpuId> closed;
-    for (const GpuId gpu : topology.gpus()) {
-      if (below(random, 8) == 0 && std::ranges::find(placement->gpu_of_rank, gpu) == placement->gpu_of_rank.end())
-        closed.push_back(gpu);
-    }
+    const std::vector<GpuId> closed = some_closed(random, topology, placement->gpu_of_rank);
     const std::vector<GpuId> lost_list(lost.begin(), lost.end());
-    const std::uint64_t free = placer.tree().total_free();
+    const Tainted tainted = seed % 3 == 0 ? with_taints(random, plan) : Tainted{fabric, {}};
+    Placer placer_now(tainted.fabric);
+    placer_now.sync(allocations);
+    take_gpus(placer_now, placement->gpu_of_rank);
+    const std::uint64_t free = placer_now.tree().total_free();
     const auto repair = plan_repair(
-        placer,
+        placer_now,
         {.spec = &spec, .gpu_of_rank = placement->gpu_of_rank, .block_gpus = placement->block_gpus, .closed = closed},
         lost_list);
-    ASSERT_EQ(placer.tree().total_free(), free);
+    ASSERT_EQ(placer_now.tree().total_free(), free);
 
     const JobOracle oracle(plan, spec, &allocations);
     Demands demands = demands_of(plan, spec, oracle);
     for (const GpuId gpu : topology.gpus()) {
       if (other_model(*fabric, gpu, placement->gpu_of_rank.front()) || lost.contains(gpu) ||
-          std::ranges::find(closed, gpu) != closed.end())
+          std::ranges::find(closed, gpu) != closed.end() || tainted.repels(gpu, placement->gpu_of_rank))
         demands.usable[oracle.index_of(*fabric, gpu)] = false;
     }
     std::vector<std::size_t> was;

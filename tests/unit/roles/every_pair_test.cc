@@ -110,6 +110,7 @@ class EveryPlaceOfBoth {
  public:
   EveryPlaceOfBoth(const testing_support::SmallCase& on, const Pair& pair)
       : on_(on),
+        pair_(pair),
         sizes_{rank_count(pair.first.parallelism), rank_count(pair.second.parallelism)},
         tensor_{pair.first.parallelism.tensor, pair.second.parallelism.tensor},
         rulers_{testing_support::Ruler(*on.fabric, pair.first), testing_support::Ruler(*on.fabric, pair.second)},
@@ -117,13 +118,27 @@ class EveryPlaceOfBoth {
         used_(on.free.size(), false) {
     assign(0);
   }
+  // Each takes longer by what it is not given of the nodes that it prefers, with all that it exchanges.
   double us(std::span<const GpuId> first, std::span<const GpuId> second) {
-    return rulers_[0](first) + rulers_[1](second) + exchange_(first, second);
+    const double between = exchange_(first, second), of_first = rulers_[0](first), of_second = rulers_[1](second);
+    return of_first + of_second + between + (of_first + between) * unmet(pair_.first, first) +
+           (of_second + between) * unmet(pair_.second, second);
   }
   double best_us = std::numeric_limits<double>::infinity();
   std::vector<GpuId> best;
 
  private:
+  [[nodiscard]] double unmet(const JobSpec& spec, std::span<const GpuId> gpu_of_rank) const {
+    double percent = 0;
+    for (const GpuId gpu : gpu_of_rank) {
+      const std::string node(on_.fabric->topology().name(on_.fabric->topology().host(gpu)));
+      for (const NodePreference& preference : spec.prefer_nodes) {
+        const bool named = std::ranges::find(preference.nodes, node) != preference.nodes.end();
+        if (named == preference.avoid) percent += preference.weight;
+      }
+    }
+    return percent / 100 / static_cast<double>(gpu_of_rank.size());
+  }
   void assign(std::size_t at) {  // NOLINT(misc-no-recursion)
     if (at == sizes_[0] + sizes_[1]) {
       const std::span<const GpuId> all(gpus_);
@@ -147,6 +162,7 @@ class EveryPlaceOfBoth {
   }
 
   const testing_support::SmallCase& on_;
+  const Pair& pair_;
   std::array<std::size_t, 2> sizes_;
   std::array<std::uint32_t, 2> tensor_;
   std::array<testing_support::Ruler, 2> rulers_;
@@ -197,15 +213,31 @@ struct Tally {
   }
 };
 
-TEST(EveryPair, PlacesFoundTogetherAreNearTheBest) {
+// Of some of the hosts.
+std::vector<NodePreference> random_preferences(Random& random, std::size_t hosts) {
+  std::vector<NodePreference> preferences(below(random, 3));
+  for (NodePreference& preference : preferences) {
+    preference.weight = static_cast<std::uint32_t>(1 + below(random, NodePreference::kMaxWeight));
+    preference.avoid = below(random, 3) == 0;
+    preference.nodes.push_back("node-" + std::to_string(below(random, hosts)));
+    preference.nodes.push_back("node-" + std::to_string(below(random, hosts)));
+  }
+  return preferences;
+}
+
+void places_found_together_are_near_the_best(std::uint64_t first_seed, std::uint64_t seeds, bool with_preferences) {
   constexpr double kMaxPlaces = 7'000;
   Tally before, together;
-  for (std::uint64_t seed = 1; seed <= part_of_seeds(400); ++seed) {
+  for (std::uint64_t seed = first_seed; seed < first_seed + seeds; ++seed) {
     Random random(seed);
     const auto plan =
         testing_support::random_cabled(random, 4 + below(random, 3), 2 + 2 * static_cast<unsigned>(below(random, 2)),
                                        static_cast<unsigned>(below(random, 4)));
-    const Pair pair = random_pair(random);
+    Pair pair = random_pair(random);
+    if (with_preferences) {
+      pair.first.prefer_nodes = random_preferences(random, plan.hosts.size());
+      pair.second.prefer_nodes = random_preferences(random, plan.hosts.size());
+    }
     const std::size_t ranks = rank_count(pair.first.parallelism) + rank_count(pair.second.parallelism);
     std::size_t most_free = ranks;
     while (places(most_free + 1, ranks) <= kMaxPlaces && most_free < 10) ++most_free;
@@ -236,8 +268,16 @@ TEST(EveryPair, PlacesFoundTogetherAreNearTheBest) {
   }
   before.print("one after the other");
   together.print("together");
-  EXPECT_GT(together.count, static_cast<int>(part_of_seeds(400) / 2));
+  EXPECT_GT(together.count, static_cast<int>(seeds / 2));
   EXPECT_GT(before.over, 0) << "there is something to search for";
+}
+
+TEST(EveryPair, PlacesFoundTogetherAreNearTheBest) {
+  places_found_together_are_near_the_best(1, part_of_seeds(400), false);
+}
+
+TEST(EveryPair, PlacesFoundTogetherRegardTheNodesThatRolesPrefer) {
+  places_found_together_are_near_the_best(1001, part_of_seeds(400), true);
 }
 
 TEST(EveryPair, TheSameQuestionHasTheSameAnswer) {

@@ -121,14 +121,15 @@ TEST(Squeue, CountsGpusHoweverTheyAreAskedFor) {
 
 TEST(JobBody, SaysWhatTheCommentSays) {
   auto values = waiting("17");
-  values["Comment"] = "run 5; railweave: tp=4,pp=2 guarantee=100 class=all-reduce level=nvlinkDomain";
+  values["Comment"] =
+      "run 5; railweave: tp=4,pp=2 guarantee=100 class=all-reduce level=nvlinkDomain tolerate=fans,tolerate=team=a";
   const std::vector<std::string> excluded{"n9"}, allowed{"n1", "n2"};
   const auto body = job_body({"gpu", "other"}, job_of(values), nullptr, {excluded, allowed});
   ASSERT_TRUE(body) << body.error().text();
   EXPECT_EQ(*body, cli::Json::parse(
                        R"({"name":"slurm/gpu/17.0","tenant":"physics","parallelism":{"tensor":4,"pipeline":2,"data":2},
       "bandwidth":{"guaranteedGbpsPerPort":100,"qosClass":"all-reduce"},"topology":{"job":{"required":"nvlinkDomain"}},
-      "external":{"scheduler":"slurm","id":"17"},"expectedDuration":"PT87000S",
+      "tolerations":[{"key":"fans"},{"key":"team","value":"a"}],"external":{"scheduler":"slurm","id":"17"},"expectedDuration":"PT87000S",
       "launcher":{"acceptWithin":"PT120S","notice":"PT60S","releaseWithin":"PT600S"},"gpusPerNode":8,"excludeNodes":["n9"]})"));
   EXPECT_EQ(key_of_placement("gpu", "slurm/gpu/17.0"), "17.0");
   EXPECT_EQ(key_of_placement("cpu", "slurm/gpu/17.0"), "");

@@ -13,6 +13,8 @@ export interface JobRequest {
   bandwidth?: Schema['Bandwidth'];
   expectedDuration?: string;
   excludeNodes?: string[];
+  tolerations?: Schema['Toleration'][];
+  cpuRoles?: { name: string; members: number; maxPerNode?: number }[];
   queue?: boolean;
   launcher?: Schema['LauncherRequest'];
   adopt?: { nodes: string[]; gpus?: number[] };
@@ -34,6 +36,8 @@ export interface JobForm {
   survive: boolean;
   duration: string; // hours
   exclude: string; // nodes, by commas
+  tolerate: string; // taints, by commas: dedicated=inference, nvlink
+  cpu: string; // members without GPUs, by commas: driver=1, loader=8:2
   queue: boolean;
   launcher: boolean; // acknowledges each step
   on: string; // nodes that it runs on already, in the order of ranks; empty: it is placed
@@ -42,7 +46,7 @@ export interface JobForm {
 
 export const EMPTY_FORM: JobForm = {
   name: '', tenant: '', priority: 'normal', tensor: '8', pipeline: '1', data: '1', context: '1', expert: '1',
-  within: '', stage: '', model: '', guaranteed: '', survive: false, duration: '', exclude: '', queue: false, launcher: false, on: '', onGpus: '',
+  within: '', stage: '', model: '', guaranteed: '', survive: false, duration: '', exclude: '', tolerate: '', cpu: '', queue: false, launcher: false, on: '', onGpus: '',
 };
 
 export const MODELS: Record<string, { name: string; model: Schema['Model'] }> = {
@@ -68,6 +72,26 @@ export function gpusOf(form: JobForm): number | undefined {
   return product <= 1_048_576 ? product : undefined;
 }
 
+const wordsOf = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+
+/** Of "driver=1, loader=8:2", at most 2 loaders on a node; undefined: it is written otherwise. */
+export function cpuRolesOf(text: string): NonNullable<JobRequest['cpuRoles']> | undefined {
+  const roles: NonNullable<JobRequest['cpuRoles']> = [];
+  for (const word of wordsOf(text)) {
+    const parts = /^([^=]+)=([1-9]\d*)(?::([1-9]\d*))?$/.exec(word);
+    if (!parts) return undefined;
+    roles.push({ name: parts[1]!, members: Number(parts[2]), ...(parts[3] ? { maxPerNode: Number(parts[3]) } : {}) });
+  }
+  return roles;
+}
+
+/** Nodes of members, each once with how many are there, in the order of the first. */
+export function seatsOf(nodes: string[]): [string, number][] {
+  const seats = new Map<string, number>();
+  for (const node of nodes) seats.set(node, (seats.get(node) ?? 0) + 1);
+  return [...seats];
+}
+
 // What is wrong with the form, by field; the service has the last word.
 export function formErrors(form: JobForm): Partial<Record<keyof JobForm, string>> {
   const errors: Partial<Record<keyof JobForm, string>> = {};
@@ -76,6 +100,8 @@ export function formErrors(form: JobForm): Partial<Record<keyof JobForm, string>
   }
   if (form.guaranteed && !(Number(form.guaranteed) >= 0)) errors.guaranteed = 'a rate in Gb/s';
   if (form.duration && !(Number(form.duration) > 0)) errors.duration = 'a number of hours';
+  if (cpuRolesOf(form.cpu) === undefined) errors.cpu = 'names and numbers, like driver=1, loader=8:2';
+  if (wordsOf(form.tolerate).some((word) => word.startsWith('='))) errors.tolerate = 'a taint, like dedicated or dedicated=inference';
   if (form.onGpus && !/^[\s,\d]+$/.test(form.onGpus)) errors.onGpus = 'numbers of GPUs, like 0, 1, 2, 3';
   return errors;
 }
@@ -92,7 +118,8 @@ export function requestOf(form: JobForm): JobRequest {
   const topology: Record<string, unknown> = {};
   if (form.within) topology.job = { required: form.within };
   if (form.stage) topology.pipeline = { preferred: form.stage };
-  const exclude = form.exclude.split(/[\s,]+/).filter(Boolean);
+  const exclude = wordsOf(form.exclude);
+  const cpuRoles = cpuRolesOf(form.cpu) ?? [];
   const request: JobRequest = { parallelism: parallelism as Record<string, number> };
   if (form.name.trim()) request.name = form.name.trim();
   if (form.tenant) request.tenant = form.tenant;
@@ -102,6 +129,12 @@ export function requestOf(form: JobForm): JobRequest {
   if (form.guaranteed !== '') request.bandwidth = { guaranteedGbpsPerPort: Number(form.guaranteed), surviveLinkFailure: form.survive };
   if (form.duration) request.expectedDuration = `PT${Math.round(Number(form.duration) * 3600)}S`;
   if (exclude.length > 0) request.excludeNodes = exclude;
+  const tolerations = wordsOf(form.tolerate).map((word) => {
+    const [key, ...value] = word.split('=');
+    return value.length > 0 ? { key: key!, value: value.join('=') } : { key: key! };
+  });
+  if (tolerations.length > 0) request.tolerations = tolerations;
+  if (cpuRoles.length > 0) request.cpuRoles = cpuRoles;
   const on = adoptedNodes(form);
   if (form.queue && on.length === 0) request.queue = true;
   if (form.launcher) request.launcher = { acknowledges: true, checkpointable: false };
@@ -128,6 +161,8 @@ export function commandOf(form: JobForm, what: 'place' | 'submit'): string {
     ...(request.bandwidth ? ['--bandwidth', JSON.stringify(request.bandwidth)] : []),
     ...(request.expectedDuration ? ['--duration', request.expectedDuration] : []),
     ...(request.excludeNodes ?? []).flatMap((node) => ['--exclude', node]),
+    ...wordsOf(form.tolerate).flatMap((taint) => ['--tolerate', taint]),
+    ...(request.cpuRoles ? wordsOf(form.cpu).flatMap((role) => ['--cpu-role', role]) : []),
     what === 'submit' && on.length === 0 && form.queue && '--queue',
     ...on.flatMap((node) => ['--on', form.onGpus.trim() ? `${node}:${form.onGpus.split(/[\s,]+/).filter(Boolean).join(',')}` : node]),
   );

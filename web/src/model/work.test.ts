@@ -6,7 +6,7 @@ import { parseTargets, drainCommand, routeChange, stepOf, targetTexts, together 
 import { byType, inWords, needs, strandedGpus, unwatched, type Facts } from './health';
 import { linkNamed } from './names';
 import { waitReasons } from './queue';
-import { commandOf, EMPTY_FORM, formErrors, gpusOf, requestOf } from './job_form';
+import { commandOf, cpuRolesOf, EMPTY_FORM, formErrors, gpusOf, requestOf, seatsOf } from './job_form';
 import { arrange, byRail, telling, type Rank } from './placement';
 import { isAddress, rankMatches, type Found } from './search';
 
@@ -43,6 +43,16 @@ describe('the job form', () => {
       tenant: 'research', parallelism: { tensor: 8, data: 2 }, topology: { job: { required: 'rack' } }, excludeNodes: ['a', 'b'],
       expectedDuration: 'PT5400S', bandwidth: { guaranteedGbpsPerPort: 40, surviveLinkFailure: false }, queue: true,
     });
+  });
+  it('reads members without GPUs and taints', () => {
+    expect(cpuRolesOf('driver=1, loader=8:2')).toEqual([{ name: 'driver', members: 1 }, { name: 'loader', members: 8, maxPerNode: 2 }]);
+    expect(cpuRolesOf('')).toEqual([]);
+    for (const wrong of ['driver', 'driver=0', '=1', 'driver=1:0', 'driver=x']) expect(cpuRolesOf(wrong)).toBeUndefined();
+    expect(Object.keys(formErrors({ ...EMPTY_FORM, cpu: 'driver', tolerate: '=x' }))).toEqual(['cpu', 'tolerate']);
+    const form = { ...EMPTY_FORM, cpu: 'loader=8:2', tolerate: 'dedicated=a=b nvlink' };
+    expect(requestOf(form)).toEqual({ parallelism: { tensor: 8 }, tolerations: [{ key: 'dedicated', value: 'a=b' }, { key: 'nvlink' }], cpuRoles: [{ name: 'loader', members: 8, maxPerNode: 2 }] });
+    expect(commandOf(form, 'place')).toBe('railweave place --tp 8 --tolerate dedicated=a=b --tolerate nvlink --cpu-role loader=8:2');
+    expect(seatsOf(['b', 'a', 'b'])).toEqual([['b', 2], ['a', 1]]);
   });
   it('is the same as a command', () => {
     expect(commandOf({ ...EMPTY_FORM, tenant: 'research', data: '2', within: 'rack', exclude: 'a', queue: true }, 'submit')).toBe('railweave jobs submit --tenant research --tp 8 --dp 2 --require job=rack --exclude a --queue');

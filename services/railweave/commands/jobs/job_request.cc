@@ -134,6 +134,17 @@ void put_preferences(Json& body, const std::vector<std::string>& texts, const ch
   }
 }
 
+// "dedicated=research", or "dedicated" for every value.
+void put_tolerations(Json& body, const std::vector<std::string>& texts) {
+  if (!texts.empty()) body["tolerations"] = Json::array();
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    Json toleration{{"key", text.substr(0, equals)}};
+    if (equals != std::string::npos) toleration["value"] = text.substr(equals + 1);
+    body["tolerations"].push_back(std::move(toleration));
+  }
+}
+
 void put_placement(Json& body, const PlacementOptions& options) {
   put_levels(body, options.require, "--require", "required");
   put_levels(body, options.prefer, "--prefer", "preferred");
@@ -160,6 +171,7 @@ void put_placement(Json& body, const PlacementOptions& options) {
   if (!options.prefer_nodes.empty() || !options.avoid_nodes.empty()) body["preferNodes"] = Json::array();
   put_preferences(body, options.prefer_nodes, "--prefer-nodes", false);
   put_preferences(body, options.avoid_nodes, "--avoid-nodes", true);
+  put_tolerations(body, options.tolerate);
 }
 
 // Options set members of these fields, which must therefore be objects or absent.
@@ -238,6 +250,8 @@ void add_placement_options(CLI::App& command, PlacementOptions& options) {
            "Rather on nodes with this label: being there is worth communication that takes WEIGHT percent (1 to 100) "
            "longer; repeatable");
   repeated("--avoid-nodes", options.avoid_nodes, "KEY=VALUE:WEIGHT", "Rather not on them, in the same way; repeatable");
+  repeated("--tolerate", options.tolerate, "KEY[=VALUE]",
+           "Also on nodes with this taint (nodes set --taint), which other jobs do not come to; repeatable");
 }
 
 }  // namespace
@@ -321,7 +335,7 @@ bool names_job(const JobOptions& options) {
                        p.spares_per_domain;
   const bool lists = !options.shapes.empty() || !options.cpu_roles.empty() || !p.require.empty() || !p.prefer.empty() ||
                      !p.only.empty() || !p.exclude.empty() || !p.select.empty() || !p.slices.empty() ||
-                     !p.prefer_nodes.empty() || !p.avoid_nodes.empty();
+                     !p.prefer_nodes.empty() || !p.avoid_nodes.empty() || !p.tolerate.empty();
   const bool texts = !options.file.empty() || !options.tenant.empty() || !options.name.empty() ||
                      !options.priority.empty() || !options.duration.empty() || !options.min_runtime.empty() ||
                      !options.model.empty() || !options.traffic.empty() || !options.bandwidth.empty() ||

@@ -19,6 +19,7 @@ struct PlacementOptions {
   std::vector<std::string> only, exclude;              // nodes
   std::vector<std::string> select, slices;             // "key=value", "rack=16"
   std::vector<std::string> prefer_nodes, avoid_nodes;  // "key=value:20"
+  std::vector<std::string> tolerate;                   // "key=value", "key"
   std::string spread, spread_job;                      // a level, "rack=64"
   std::string exclusive;                               // a level
   std::optional<std::uint64_t> spares_per_domain;

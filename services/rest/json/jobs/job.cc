@@ -6,6 +6,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "scheduler/placement/rank_map.h"
+#include "scheduler/placement/score/node_preferences.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/json/digest.h"
 #include "services/json/message_value.h"
@@ -152,6 +153,10 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["outcome"] = job.state == control::JobState::queued ? "queued" : "placed";
   value["spec"] = to_json(job.spec);
   value["placement"] = has_place(job) ? placement_json(job.placement, fabric.topology()) : Out(nullptr);
+  if (auto unmet = scheduler::unmet_preferences(fabric.topology(), job.spec, job.placement.gpu_of_rank);
+      !unmet.empty()) {
+    value["placement"]["unmetPreferences"] = std::move(unmet);
+  }
   value["groups"] = has_place(job) ? groups_json(fabric, job.spec.parallelism, job.placement) : Out(nullptr);
   value["predicted"] = predicted_json(job.placement);
   value["withContention"] = beside.contention ? to_json(*beside.contention) : Out(nullptr);

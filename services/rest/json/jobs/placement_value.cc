@@ -97,7 +97,9 @@ Out explanation_json(const scheduler::Explanation& explanation) {
   }
   Out excluded = Out::array();
   for (const auto& exclusion : explanation.excluded) {
-    excluded.push_back({{"reason", exclusion.reason}, {"nodes", exclusion.nodes}, {"examples", exclusion.examples}});
+    Out one{{"reason", exclusion.reason}, {"nodes", exclusion.nodes}, {"examples", exclusion.examples}};
+    if (!exclusion.taint.empty()) one["taint"] = exclusion.taint;
+    excluded.push_back(std::move(one));
   }
   Out counterfactuals = Out::array();
   for (const auto& counterfactual : explanation.counterfactuals) {

@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import type { Schema } from '../../api/client';
 import { count, milliseconds, percent, rate, words } from '../../model/format';
+import { seatsOf } from '../../model/job_form';
 import { tone } from '../../model/tones';
 import { Badge, Bar, Facts, Panel, SubjectLink, When } from '../../parts/basics';
 import { Said } from '../../parts/said';
@@ -25,6 +26,18 @@ export function Groups({ groups }: { groups: Schema['GroupSpans'] }) {
       </tbody>
     </table>
   );
+}
+
+/** Where members without GPUs are, as rows of facts. */
+export function cpuRoleFacts(placement: Schema['Placement'] | null | undefined): [string, React.ReactNode][] {
+  return (placement?.cpuRoles ?? []).map((role): [string, React.ReactNode] => [
+    `${role.name}, without GPUs`,
+    <span key={`cpu-${role.name}`}>
+      {seatsOf(role.nodes).map(([node, members], at) => (
+        <span key={node}>{at > 0 && ', '}<Link to="/nodes/$id" params={{ id: node }}>{node}</Link>{members > 1 && ` (${count(members)})`}</span>
+      ))}
+    </span>,
+  ]);
 }
 
 export function Times({ predicted, contention }: { predicted: Schema['Predicted'] | null | undefined; contention: Schema['WithContention'] | null | undefined }) {
@@ -90,7 +103,7 @@ export function Explained({ explanation }: { explanation: Schema['Explanation'] 
           <h3>Nodes that do not count</h3>
           <ul className="list">
             {explanation.excluded.map((item) => (
-              <li key={item.reason}><span className="what">{words(item.reason)} <span className="dim">{item.examples.join(', ')}{item.nodes > item.examples.length && ' …'}</span></span><span>{count(item.nodes)}</span></li>
+              <li key={`${item.reason} ${item.taint ?? ''}`}><span className="what">{words(item.reason)}{item.taint && `: ${item.taint}`} <span className="dim">{item.examples.join(', ')}{item.nodes > item.examples.length && ' …'}</span></span><span>{count(item.nodes)}</span></li>
             ))}
           </ul>
         </div>
@@ -151,6 +164,7 @@ export function Answer({ answer }: { answer: Schema['PlacementAnswer'] }) {
         </div>
         {answer.warnings.map((warning) => <div key={warning} className="dim">{warning}</div>)}
       </div>
+      {placed && answer.placement?.cpuRoles && <Panel title="Members without GPUs"><Facts items={cpuRoleFacts(answer.placement)} /></Panel>}
       {placed && <Panel title="It would take"><Times predicted={answer.predicted} contention={answer.withContention} /></Panel>}
       {placed && (
         <Panel title="It would cost">

@@ -19,7 +19,7 @@ import { Said } from '../../parts/said';
 import { DataTable, saveFile } from '../../parts/table';
 import { Tabs } from '../../parts/tabs';
 import { GuaranteePanel } from '../tenants/guarantee';
-import { Groups, Times, Wait } from './answer';
+import { cpuRoleFacts, Groups, Times, Wait } from './answer';
 import { editJob } from './edit';
 import { PlacementDrawing } from './placement';
 import { RepairJob } from './repair';
@@ -241,6 +241,8 @@ export function JobView() {
                         ['Expected to run', expected ? duration(expected) : 'not said'],
                         ['Checkpoint', <When key="c" at={job.checkpointedAt} relative />],
                         ...(job.placement ? ([['Within one', words(job.placement.level)], ['NVLink domains', count(job.placement.domainsUsed)], ['Data rings', job.placement.dataRingsOnRails ? 'on rails' : 'not all on rails']] as [string, string][]) : []),
+                        ...(job.placement ? cpuRoleFacts(job.placement) : (job.spec.cpuRoles ?? []).map((role): [string, string] => [`${role.name}, without GPUs`, count(role.members ?? 1)])),
+                        ...(job.placement?.unmetPreferences ?? []).map((unmet, at): [string, React.ReactNode] => ['Not as preferred', <span key={`unmet-${at}`} className="warn">{unmet}</span>]),
                         ['Guaranteed', job.guarantee ? `${rate(job.guarantee.guaranteedGbpsPerPort)} at each port` : 'best effort'],
                       ]}
                     />

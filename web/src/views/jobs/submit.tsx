@@ -114,6 +114,10 @@ export function Submit() {
               <TextInput label="Expected hours" value={form.duration} error={errors.duration} onChange={(event) => set('duration', event.currentTarget.value)} />
             </div>
             <TextInput label="Nodes to leave out" placeholder="dgx-044, dgx-045" value={form.exclude} onChange={(event) => set('exclude', event.currentTarget.value)} />
+            <div className="two">
+              <TextInput label="Taints to tolerate" placeholder="dedicated=inference" value={form.tolerate} error={errors.tolerate} onChange={(event) => set('tolerate', event.currentTarget.value)} />
+              <TextInput label="Members without GPUs" placeholder="driver=1, loader=8:2" title="Drivers, data loaders, routers: how many, and after a colon how many at most on a node" value={form.cpu} error={errors.cpu} onChange={(event) => set('cpu', event.currentTarget.value)} />
+            </div>
             <Checkbox label="Also after any single link failure" checked={form.survive} disabled={form.guaranteed === ''} onChange={(event) => set('survive', event.currentTarget.checked)} />
             <Checkbox label="Wait in the queue, if it cannot start now" checked={form.queue} onChange={(event) => set('queue', event.currentTarget.checked)} />
             <Checkbox label="Its launcher says when it runs and when it is gone" checked={form.launcher} onChange={(event) => set('launcher', event.currentTarget.checked)} />
