@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::fabric::infiniband::testing {
 

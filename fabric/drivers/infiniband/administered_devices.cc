@@ -1,5 +1,7 @@
 #include "fabric/drivers/infiniband/administered_devices.h"
 
+#include "fabric/topology/topology.h"
+
 namespace railweave::fabric::infiniband {
 
 std::vector<AdministeredSubnet::Node> administered_devices(const SubnetMap& map, const Topology& topology) {

@@ -6,6 +6,10 @@
 #include "fabric/drivers/infiniband/administration/administered_subnet.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
 
+namespace railweave::fabric {
+class Topology;
+}  // namespace railweave::fabric
+
 namespace railweave::fabric::infiniband {
 
 std::vector<AdministeredSubnet::Node> administered_devices(const SubnetMap& map, const Topology& topology);

@@ -2,6 +2,7 @@
 
 #include "fabric/drivers/infiniband/administration/path_records.h"
 #include "fabric/drivers/infiniband/port_writer.h"
+#include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::fabric::infiniband {
 

@@ -5,6 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "fabric/routing/plane/routing_engine.h"
+#include "fabric/topology/topology.h"
+
 namespace railweave::fabric::infiniband {
 namespace {
 
@@ -69,7 +72,7 @@ AdministeredSubnet::AdministeredSubnet(std::vector<Node> nodes, const Manager& m
                                        std::vector<LinkId> avoided)
     : nodes_(std::move(nodes)),
       manager_(manager),
-      routing_(routing),
+      routing_(std::make_shared<const Routing>(routing)),
       partitions_(std::move(partitions)),
       tables_(std::move(tables)),
       avoided_([&avoided] {
@@ -86,7 +89,7 @@ AdministeredSubnet::AdministeredSubnet(std::vector<Node> nodes, const Manager& m
 }
 
 bool AdministeredSubnet::is_avoided(const Node& sw, unsigned port) const {
-  const Topology& t = routing_.tables.scope().topology();
+  const Topology& t = routing_->tables.scope().topology();
   if (avoided_.empty() || !sw.sw || port == 0 || port > t.ports(sw.sw).size()) return false;
   const PortId id = t.ports(sw.sw)[port - 1];
   return t.peer(id) && std::ranges::binary_search(avoided_, t.link(id));
@@ -94,7 +97,7 @@ bool AdministeredSubnet::is_avoided(const Node& sw, unsigned port) const {
 
 // Width and speed of both ends, and the packets that both take.
 void AdministeredSubnet::add_paces() {
-  const Topology& t = routing_.tables.scope().topology();
+  const Topology& t = routing_->tables.scope().topology();
   pace_.resize(t.switch_ports().size() + t.hca_ports().size());
   for (const Node& node : nodes_) {
     const HcaId hca = node.is_switch() ? HcaId() : t.find_hca(node.info.node_guid);
@@ -113,7 +116,7 @@ void AdministeredSubnet::add_paces() {
 }
 
 void AdministeredSubnet::add_end_ports() {
-  const Topology& t = routing_.tables.scope().topology();
+  const Topology& t = routing_->tables.scope().topology();
   std::map<std::vector<std::uint16_t>, std::uint32_t> tables_seen;
   const auto keys_of = [&](PortRef port) {
     const PortTables* const known = tables(port);
@@ -159,7 +162,7 @@ void AdministeredSubnet::add_end_ports() {
 
 // LIDs of other subnets that the topology has as well are not this one's.
 void AdministeredSubnet::add_destinations() {
-  const RoutingScope& scope = routing_.tables.scope();
+  const RoutingScope& scope = routing_->tables.scope();
   const auto own = std::ranges::find_if(nodes_, [](const Node& node) { return node.sw.valid(); });
   if (own == nodes_.end()) return;
   const SubnetId subnet = scope.topology().subnet(own->sw);
@@ -193,7 +196,7 @@ bool AdministeredSubnet::is_attached(Guid port_guid) const {
 
 PortPace AdministeredSubnet::pace(const EndPort& port) const {
   if (port.port) {
-    const PortId peer = routing_.tables.scope().topology().peer(port.port);
+    const PortId peer = routing_->tables.scope().topology().peer(port.port);
     return peer ? slower(pace(port.port), pace(peer)) : PortPace();
   }
   // Port 0 has no wire: what the switch can forward.

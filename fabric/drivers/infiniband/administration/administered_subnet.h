@@ -17,7 +17,12 @@
 #include "fabric/drivers/infiniband/mad/switch_info.h"
 #include "fabric/qos/partition_service.h"
 #include "fabric/qos/port_tables.h"
-#include "fabric/routing/plane/routing_engine.h"
+#include "fabric/routing/plane/destination.h"
+#include "fabric/topology/ids.h"
+
+namespace railweave::fabric {
+struct Routing;
+}  // namespace railweave::fabric
 
 namespace railweave::fabric::infiniband {
 
@@ -81,7 +86,7 @@ class AdministeredSubnet {
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<EndPort>& end_ports() const { return end_ports_; }
   [[nodiscard]] const Manager& manager() const { return manager_; }
-  [[nodiscard]] const Routing& routing() const { return routing_; }
+  [[nodiscard]] const Routing& routing() const { return *routing_; }
   [[nodiscard]] const std::vector<PartitionService>& partitions() const { return partitions_; }
   [[nodiscard]] std::uint64_t gid_prefix() const { return gid_prefix_; }
   [[nodiscard]] bool is_avoided(const Node& sw, unsigned port) const;
@@ -119,7 +124,7 @@ class AdministeredSubnet {
 
   const std::vector<Node> nodes_;
   const Manager manager_;
-  const Routing routing_;
+  const std::shared_ptr<const Routing> routing_;
   const std::vector<PartitionService> partitions_;
   const std::shared_ptr<const std::vector<PortTables>> tables_;
   const std::vector<LinkId> avoided_;              // ascending

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "fabric/routing/plane/routing_engine.h"
+#include "fabric/topology/topology.h"
+
 namespace railweave::fabric::infiniband {
 namespace {
 

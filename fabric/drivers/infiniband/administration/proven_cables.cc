@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "fabric/routing/levels/multicast_lanes.h"
+#include "fabric/routing/plane/routing_engine.h"
+#include "fabric/topology/topology.h"
 
 namespace railweave::fabric::infiniband {
 namespace {

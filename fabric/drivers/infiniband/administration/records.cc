@@ -5,6 +5,8 @@
 
 #include "fabric/drivers/infiniband/administration/record_fields.h"
 #include "fabric/drivers/infiniband/mad/table_blocks.h"
+#include "fabric/routing/plane/routing_engine.h"
+#include "fabric/topology/topology.h"
 
 namespace railweave::fabric::infiniband {
 namespace {
