@@ -48,7 +48,11 @@ class PreferredMoves {
   bool move_two(std::span<const RankBlock> blocks);
   void descend(std::span<const RankBlock> blocks);
   void disturb(std::span<const RankBlock> blocks);
-  [[nodiscard]] bool may_try() { return tries_left_ > 0 && tries_left_-- > 0; }
+  [[nodiscard]] bool may_try() {
+    if (tries_left_ == 0) return false;
+    --tries_left_;
+    return true;
+  }
   void put(const RankBlock& block, std::vector<fabric::GpuId>& room, bool rails_first);
   bool keep_if_better(const std::vector<fabric::GpuId>& before);
 

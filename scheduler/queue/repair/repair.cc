@@ -157,14 +157,13 @@ unsigned Repair::farthest_level() const {
 }
 
 bool Repair::move_block(const RankBlock& block) {
-  std::vector<std::uint64_t> moving = block;
   if (job_.spec->gpus_per_node && *job_.spec->gpus_per_node > block.size())
     return false;  // nodes are shared with other blocks
   const LeafIndex old = spares_.leaf_of(job_.gpu_of_rank[block.front()]);
   for (unsigned level = hierarchy_.host_level(); level <= farthest_level(); ++level) {
-    const auto target = spares_.near(old, static_cast<std::uint32_t>(moving.size()), level);
-    if (target.size() != moving.size()) continue;
-    for (std::size_t i = 0; i < moving.size(); ++i) move(moving[i], target[i]);
+    const auto target = spares_.near(old, static_cast<std::uint32_t>(block.size()), level);
+    if (target.size() != block.size()) continue;
+    for (std::size_t i = 0; i < block.size(); ++i) move(block[i], target[i]);
     return true;
   }
   return false;

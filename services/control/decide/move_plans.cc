@@ -46,7 +46,7 @@ bool waits_for_gpus(WaitCode code) { return code == WaitCode::no_capacity || cod
 // The job that others are to move for, and why it waits.
 Result<JobPtr> job_to_start(const ClusterState& state, const QueueView& view, const MoveTarget& target) {
   if (target.what == MoveTarget::For::job) {
-    const JobPtr job = state.jobs.find(target.job);
+    JobPtr job = state.jobs.find(target.job);
     if (job == nullptr) {
       return fail(ErrorKind::notFound, "jobs.notFound", fmt::format("there is no job {}", to_string(target.job)));
     }
@@ -56,7 +56,7 @@ Result<JobPtr> job_to_start(const ClusterState& state, const QueueView& view, co
     return job;
   }
   for (const auto& waiting : view.waiting) {
-    const JobPtr job = state.jobs.find(JobId(waiting.job));
+    JobPtr job = state.jobs.find(JobId(waiting.job));
     if (job != nullptr && job->state == JobState::queued && waits_for_gpus(waiting.reason.code)) return job;
   }
   return refused("moves.nothingWaits", "no job waits for GPUs");
