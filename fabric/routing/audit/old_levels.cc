@@ -1,11 +1,13 @@
 #include "fabric/routing/audit/old_levels.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "fabric/base/plural.h"
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/plane/lanes.h"
 #include "fabric/routing/plane/routing_engine.h"
@@ -24,30 +26,32 @@ std::string OldLevels::text() const {
     case Outcome::credit_loops:
       break;
   }
-  return fmt::format(
-      "senders that keep the service levels from before close credit loops on {} lane{} until they ask again",
-      loop_lanes, loop_lanes == 1 ? "" : "s");
+  return fmt::format("senders that keep the service levels from before close credit loops on {} until they ask again",
+                     plural(loop_lanes, "lane", "lanes"));
 }
 
 // Where levels are the same, they passed the audit with the routes; others are audited on the new tables and maps.
 std::optional<OldLevels> audit_old_levels(const FabricView& view, std::span<const PlaneId> planes, const Lanes& before,
                                           const Routing& now) {
+  const std::size_t count = std::min(before.planes.size(), now.lanes.planes.size());
   bool several = false, same = true, known = true;
-  Lanes kept = now.lanes;
-  PlaneReports reports(now.tables.scope().planes().size(), std::make_shared<const PlaneReport>());
   for (const PlaneId plane : planes) {
-    const std::size_t i = plane.index();
-    if (i >= kept.planes.size() || i >= before.planes.size()) continue;
-    const PlaneLanes &had = before.planes[i], &has = now.lanes.planes[i];
+    if (plane.index() >= count) continue;
+    const PlaneLanes &had = before.planes[plane.index()], &has = now.lanes.planes[plane.index()];
     several = several || !has.single();
     same = same && had == has;
     known = known && had.levels <= has.levels;
-    kept.planes[i].path_level = had.path_level;
-    reports[i] = nullptr;  // to be made
   }
   if (!several) return std::nullopt;
   if (!known) return OldLevels{.outcome = OldLevels::Outcome::unknown_to_switches};
   if (same) return OldLevels{};
+  Lanes kept = now.lanes;
+  PlaneReports reports(now.tables.scope().planes().size(), std::make_shared<const PlaneReport>());
+  for (const PlaneId plane : planes) {
+    if (plane.index() >= count) continue;
+    kept.planes[plane.index()].path_level = before.planes[plane.index()].path_level;
+    reports[plane.index()] = nullptr;  // to be made
+  }
   AuditOptions options = AuditOptions::on_all_cores();
   options.shift_samples = 0;
   unsigned loops = 0;

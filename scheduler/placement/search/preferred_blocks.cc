@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "scheduler/placement/fit/level_distance.h"
+
 namespace railweave::scheduler {
 namespace {
 
@@ -60,6 +62,7 @@ std::vector<GpuId> PreferredBlocks::free_of_domain(std::uint32_t domain, double 
 }
 
 std::vector<PreferredBlocks::Room> PreferredBlocks::rooms(double below) const {
+  const LevelDistance distance(fabric_, gpus_);
   std::vector<Room> list;
   for (std::uint32_t domain = 0; domain < hierarchy_.domain_count(); ++domain) {
     const std::vector<GpuId> free = free_of_domain(domain, below);
@@ -71,10 +74,7 @@ std::vector<PreferredBlocks::Room> PreferredBlocks::rooms(double below) const {
       }
       const LeafIndex leaf = fabric_.leaf(room.gpus.front());
       room.group = group_of(room.gpus.front());
-      while (room.distance < hierarchy_.top() &&
-             own_[room.distance][hierarchy_.group_of_leaf(room.distance, leaf)] == 0) {
-        ++room.distance;
-      }
+      room.distance = distance.of(leaf);
       list.push_back(std::move(room));
     }
   }
@@ -151,11 +151,6 @@ bool PreferredBlocks::improve(double us, std::vector<GpuId>& gpu_of_rank) {
   for (bool again = true; again && scores_left_ > 0;) {
     held_ = gpus_;
     std::ranges::sort(held_);
-    own_.assign(hierarchy_.level_count(), {});
-    for (unsigned level = 0; level < hierarchy_.level_count(); ++level) {
-      own_[level].assign(hierarchy_.group_count(level), 0);
-      for (const GpuId gpu : gpus_) own_[level][hierarchy_.group_of_leaf(level, fabric_.leaf(gpu))] = 1;
-    }
     const std::vector<Block> from = blocks();
     std::vector<Room> to = rooms(from.front().unmet);
     // The most preferred first, of those the nearest; then the nearest first.

@@ -49,9 +49,8 @@ class PreferredBlocks {
   const Hierarchy& hierarchy_;
   const Refinement::Start& start_;
   Scorer& scorer_;
-  std::vector<fabric::GpuId> gpus_;             // the best so far
-  std::vector<fabric::GpuId> held_;             // of it, ascending
-  std::vector<std::vector<std::uint8_t>> own_;  // by level and group: it has ranks there
+  std::vector<fabric::GpuId> gpus_;  // the best so far
+  std::vector<fabric::GpuId> held_;  // of it, ascending
   double least_us_ = 0;
   std::size_t scores_left_ = 0;
 };

@@ -1,14 +1,19 @@
 #include "scheduler/queue/repair/preferred_moves.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+
+#include "scheduler/placement/fit/level_distance.h"
 
 namespace railweave::scheduler {
 namespace {
 
 using fabric::GpuId;
 
-constexpr std::size_t kMaxMovesTried = 4096;
+constexpr std::size_t kRanksPriced = std::size_t{1} << 20U;  // in all: what a search may cost
+constexpr std::size_t kLeastMovesTried = 64, kMaxMovesTried = 4096;
+constexpr std::size_t kMaxDomains = 64;
 constexpr unsigned kMaxCopiesInVain = 24;  // disturbed copies in a row that lead to nothing better
 constexpr double kSame = 1e-9;             // prices that differ by rounding alone
 
@@ -30,13 +35,46 @@ PreferredMoves::Price PreferredMoves::price(std::span<const GpuId> gpu_of_rank) 
   return {placer_.shared_us(*job_.spec, gpu_of_rank, PeersOf::all) * (1 + unmet), unmet};
 }
 
+// All, or on large fabrics those with the most preferred free GPUs and, as many, those nearest to its ranks.
+std::vector<std::uint32_t> PreferredMoves::domains() const {
+  const Hierarchy& hierarchy = placer_.fabric().hierarchy();
+  std::vector<std::uint32_t> list(hierarchy.domain_count());
+  std::iota(list.begin(), list.end(), 0U);
+  if (list.size() <= kMaxDomains) return list;
+  const LevelDistance distance(placer_.fabric(), gpus_);
+  struct Domain {
+    std::uint32_t index;
+    double unmet;
+    unsigned distance;
+  };
+  std::vector<Domain> free;
+  for (const std::uint32_t index : list) {
+    std::optional<Domain> best;
+    for (const LeafIndex leaf : hierarchy.leaves_of_domain(index)) {
+      if (spares_.free_of(leaf, UINT32_MAX).empty()) continue;
+      const Domain domain{index, preferences_.unmet(leaf), distance.of(leaf)};
+      if (!best || domain.unmet < best->unmet) best = domain;
+    }
+    if (best) free.push_back(*best);
+  }
+  const std::size_t half = std::min(kMaxDomains / 2, free.size());
+  std::ranges::stable_sort(free, {}, [](const Domain& domain) { return std::pair(domain.unmet, domain.distance); });
+  std::ranges::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(half), free.end(), {},
+                           [](const Domain& domain) { return std::pair(domain.distance, domain.unmet); });
+  free.resize(std::min(kMaxDomains, free.size()));
+  list.clear();
+  for (const Domain& domain : free) list.push_back(domain.index);
+  std::ranges::sort(list);
+  return list;
+}
+
 // Besides the GPUs of ranks, the most preferred of each domain first, its own spares before others.
 PreferredMoves::Rooms PreferredMoves::rooms(std::optional<Group> within) const {
   const Hierarchy& hierarchy = placer_.fabric().hierarchy();
   std::vector<GpuId> held = gpus_;
   std::ranges::sort(held);
   Rooms domains;
-  for (std::uint32_t domain = 0; domain < hierarchy.domain_count(); ++domain) {
+  for (const std::uint32_t domain : domains_) {
     std::vector<GpuId> free;
     for (const LeafIndex leaf : hierarchy.leaves_of_domain(domain)) {
       if (within && hierarchy.group_of_leaf(within->level, leaf) != within->index) continue;
@@ -125,7 +163,8 @@ bool PreferredMoves::move_one(std::span<const RankBlock> blocks) {
   for (const RankBlock& block : blocks) {
     for (const auto& room : rooms({})) {
       for (const bool rails_first : {false, true}) {
-        if (room.size() < block.size() || !may_try()) continue;
+        if (room.size() < block.size()) continue;
+        if (!may_try()) return any;
         const std::vector<GpuId> before = gpus_;
         std::vector<GpuId> left = room;
         put(block, left, rails_first);
@@ -144,7 +183,8 @@ bool PreferredMoves::exchange(std::span<const RankBlock> blocks) {
     for (std::size_t j = i; j < blocks.size(); ++j) {
       for (const std::uint64_t a : blocks[i]) {
         for (const std::uint64_t b : blocks[j]) {
-          if (a == b || !may_try()) continue;
+          if (a == b) continue;
+          if (!may_try()) return any;
           const std::vector<GpuId> before = gpus_;
           std::swap(gpus_[a], gpus_[b]);
           any = keep_if_better(before) || any;
@@ -160,16 +200,15 @@ bool PreferredMoves::move_two(std::span<const RankBlock> blocks) {
     for (std::size_t j = i + 1; j < blocks.size(); ++j) {
       const Rooms free = rooms({});
       for (std::size_t a = 0; a < free.size(); ++a) {
+        if (free[a].size() < blocks[i].size()) continue;
         for (std::size_t b = 0; b < free.size(); ++b) {
-          Rooms left = free;
-          if (left[a].size() < blocks[i].size()) continue;
+          if (free[b].size() < blocks[j].size() + (a == b ? blocks[i].size() : 0)) continue;
+          if (!may_try()) return false;
           const std::vector<GpuId> before = gpus_;
-          put(blocks[i], left[a], false);
-          if (left[b].size() < blocks[j].size() || !may_try()) {
-            gpus_ = before;
-            continue;
-          }
-          put(blocks[j], left[b], false);
+          std::vector<GpuId> left = free[a];
+          put(blocks[i], left, false);
+          if (a != b) left = free[b];
+          put(blocks[j], left, false);
           if (keep_if_better(before)) return true;
         }
       }
@@ -205,7 +244,8 @@ void PreferredMoves::disturb(std::span<const RankBlock> blocks) {
 bool PreferredMoves::improve(std::span<const RankBlock> blocks, std::vector<GpuId>& gpu_of_rank) {
   gpus_ = gpu_of_rank;
   price_ = price(gpus_);
-  tries_left_ = kMaxMovesTried;
+  domains_ = domains();
+  tries_left_ = std::clamp(kRanksPriced / gpus_.size(), kLeastMovesTried, kMaxMovesTried);
   for (const Group& group : groups()) (void)move_all(blocks, group);
   descend(blocks);
   for (unsigned in_vain = 0; in_vain < kMaxCopiesInVain && tries_left_ > 0; ++in_vain) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -40,6 +41,7 @@ class PreferredMoves {
   };
 
   [[nodiscard]] Price price(std::span<const fabric::GpuId> gpu_of_rank);
+  [[nodiscard]] std::vector<std::uint32_t> domains() const;
   [[nodiscard]] Rooms rooms(std::optional<Group> within) const;
   [[nodiscard]] std::vector<Group> groups() const;
   bool move_all(std::span<const RankBlock> blocks, Group to);
@@ -61,6 +63,7 @@ class PreferredMoves {
   const Spares& spares_;
   Accept accept_;
   NodePreferences preferences_;
+  std::vector<std::uint32_t> domains_;  // where blocks may go
   std::vector<fabric::GpuId> gpus_;
   Price price_;  // of the best so far
   std::size_t tries_left_ = 0;

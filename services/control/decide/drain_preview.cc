@@ -12,7 +12,7 @@
 #include "services/control/guarantees/recheck.h"
 #include "services/control/views/host_jobs.h"
 #include "services/control/views/reachable_parts.h"
-#include "services/control/views/rerouted_jobs.h"
+#include "services/control/views/changed_paths.h"
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {

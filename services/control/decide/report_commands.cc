@@ -6,7 +6,7 @@
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/recheck.h"
-#include "services/control/views/rerouted_jobs.h"
+#include "services/control/views/changed_paths.h"
 
 namespace railweave::control {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "services/control/live/routes/subnet_routes.h"
-#include "services/control/views/rerouted_jobs.h"
+#include "services/control/views/changed_paths.h"
 
 namespace railweave::control {
 

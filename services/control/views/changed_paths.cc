@@ -1,7 +1,10 @@
-#include "services/control/views/rerouted_jobs.h"
+#include "services/control/views/changed_paths.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+
+#include "fabric/routing/plane/table_differences.h"
 
 namespace railweave::control {
 
@@ -20,23 +23,14 @@ ChangedPaths::ChangedPaths(const fabric::ForwardingTables& before, const fabric:
     : before_(before), after_(after), destinations_(before.scope().destinations().size()) {
   for (const auto id : before.scope().planes()) {
     if (before.shares_plane(after, id)) continue;
-    const auto& a = before.plane(id);
-    const auto& b = after.plane(id);
     const std::size_t first = before.scope().plane(id).first_destination;
-    for (std::size_t s = 0; s < a.switches(); ++s) {
-      const auto entries_before = entries_;
-      for (std::size_t tile = 0; tile < a.tiles_per_row(); ++tile) {
-        if (a.shares_tile(b, s, tile)) continue;
-        const std::size_t begin = tile * a.tile_entries();
-        const std::size_t end = std::min(begin + a.tile_entries(), a.destinations());
-        for (std::size_t d = begin; d < end; ++d) {
-          if (a.at(s, d) == b.at(s, d)) continue;
-          destinations_[first + d] = true;
-          ++entries_;
-        }
-      }
-      switches_ += entries_ != entries_before ? 1 : 0;
-    }
+    std::optional<std::uint32_t> last;  // differences come by switch
+    fabric::for_each_difference(before.plane(id), after.plane(id), [&](const fabric::TableDifference& entry) {
+      destinations_[first + entry.destination] = true;
+      ++entries_;
+      switches_ += last != entry.sw ? 1 : 0;
+      last = entry.sw;
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-// Which jobs' packets take other paths by other tables. Pure.
+// Where two tables lead packets by other entries, and whose packets those are. Pure.
 #pragma once
 
 #include <cstdint>
