@@ -138,20 +138,6 @@ constexpr std::array<Parallelism, 20> kJobs{{
 }};
 constexpr double kMaxPlacements = 45'000;
 
-// One to three, each of some hosts; most GPUs of the fabric are on hosts that some of them do not like.
-std::vector<NodePreference> random_preferences(Random& random, std::size_t hosts) {
-  std::vector<NodePreference> preferences(1 + below(random, 3));
-  for (NodePreference& preference : preferences) {
-    preference.weight = static_cast<std::uint32_t>(1 + below(random, NodePreference::kMaxWeight));
-    preference.avoid = below(random, 3) == 0;
-    for (std::size_t host = 0; host < hosts; ++host) {
-      if (below(random, 3) == 0) preference.nodes.push_back("node-" + std::to_string(host));
-    }
-    if (preference.nodes.empty()) preference.nodes.emplace_back("node-0");
-  }
-  return preferences;
-}
-
 void against_every_placement(unsigned domains, std::uint64_t seeds, bool with_preferences = false) {
   int cases = 0, over = 0;
   double worst = 1;
@@ -167,7 +153,7 @@ void against_every_placement(unsigned domains, std::uint64_t seeds, bool with_pr
     const auto on =
         testing_support::partly_full(random, fabric, 0.1 * static_cast<double>(below(random, 5)), most_free);
     JobSpec spec = testing_support::with_random_traffic(random, parallelism);
-    if (with_preferences) spec.prefer_nodes = random_preferences(random, hosts);
+    if (with_preferences) spec.prefer_nodes = testing_support::random_preferences(random, hosts, 3);
     Placer placer(fabric);
     placer.sync(on.allocations);
     const auto placement = placer.try_place(spec);

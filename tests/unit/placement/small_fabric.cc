@@ -132,6 +132,19 @@ SmallCase partly_full(Random& random, PlacementFabricPtr fabric, double fill, st
   return on;
 }
 
+std::vector<NodePreference> random_preferences(Random& random, std::size_t hosts, std::size_t most) {
+  std::vector<NodePreference> preferences(1 + below(random, most));
+  for (NodePreference& preference : preferences) {
+    preference.weight = static_cast<std::uint32_t>(1 + below(random, NodePreference::kMaxWeight));
+    preference.avoid = below(random, 3) == 0;
+    for (std::size_t host = 0; host < hosts; ++host) {
+      if (below(random, 3) == 0) preference.nodes.push_back("node-" + std::to_string(host));
+    }
+    if (preference.nodes.empty()) preference.nodes.emplace_back("node-0");
+  }
+  return preferences;
+}
+
 JobSpec with_random_traffic(Random& random, Parallelism parallelism) {
   JobSpec spec;
   spec.parallelism = parallelism;

@@ -36,6 +36,9 @@ struct SmallCase {
 // Each GPU is taken with probability `fill`, and further ones until at most `most_free` are left.
 SmallCase partly_full(Random& random, PlacementFabricPtr fabric, double fill, std::size_t most_free);
 
+// One to `most`, each of some of the hosts, which are liked or avoided.
+std::vector<NodePreference> random_preferences(Random& random, std::size_t hosts, std::size_t most);
+
 // Traffic of every group that it has, in all proportions.
 JobSpec with_random_traffic(Random& random, Parallelism parallelism);
 

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "fabric/generate/generate.h"
 #include "scheduler/placement/fit/placement_transaction.h"
 #include "scheduler/queue/repair/repair.h"
 #include "tests/support/seeds.h"
@@ -25,19 +28,6 @@ constexpr std::array<Parallelism, 6> kJobs{{{.data = 3},
                                             {.tensor = 2, .data = 3},
                                             {.tensor = 2, .data = 1, .pipeline = 2},
                                             {.data = 2, .pipeline = 2}}};
-
-std::vector<NodePreference> random_preferences(Random& random, std::size_t hosts) {
-  std::vector<NodePreference> preferences(1 + below(random, 2));
-  for (NodePreference& preference : preferences) {
-    preference.weight = static_cast<std::uint32_t>(1 + below(random, NodePreference::kMaxWeight));
-    preference.avoid = below(random, 3) == 0;
-    for (std::size_t host = 0; host < hosts; ++host) {
-      if (below(random, 3) == 0) preference.nodes.push_back("node-" + std::to_string(host));
-    }
-    if (preference.nodes.empty()) preference.nodes.emplace_back("node-0");
-  }
-  return preferences;
-}
 
 class EveryMove {
  public:
@@ -110,7 +100,7 @@ TEST(PreferredMoves, NoOtherPlaceForTheSameRanksIsWorthMuchMore) {
     placer.sync(on.allocations);
     const auto placement = placer.try_place(spec);  // before it preferred any
     if (!placement) continue;
-    spec.prefer_nodes = random_preferences(random, hosts);
+    spec.prefer_nodes = testing_support::random_preferences(random, hosts, 2);
     std::vector<GpuId> lost;
     for (const GpuId gpu : placement->gpu_of_rank) {
       if (lost.size() < 3 && below(random, 2) == 0) lost.push_back(gpu);
@@ -146,6 +136,37 @@ TEST(PreferredMoves, NoOtherPlaceForTheSameRanksIsWorthMuchMore) {
               worst, over, kMost);
   EXPECT_GT(cases, static_cast<int>(part_of_seeds(1200) / 4));
   EXPECT_GT(better, cases / 10);
+}
+
+// 2,048 domains: every two of them would be tried for two blocks, were they not bounded.
+TEST(PreferredMoves, OfManyDomainsTheMostPreferredAreFound) {
+  auto topology =
+      fabric::generate("rail-optimized", {{"hosts", "2048"}, {"rails", "1"}, {"radix", "128"}, {"tiers", "3"}});
+  ASSERT_TRUE(topology) << topology.error().text();
+  const auto fabric =
+      std::make_shared<const PlacementFabric>(std::make_shared<const fabric::Topology>(std::move(*topology)));
+  Placer placer(fabric);
+  placer.sync(no_allocations(fabric->topology()));
+  JobSpec spec;
+  spec.parallelism = {.tensor = 8, .data = 32};
+  const auto placement = placer.try_place(spec);
+  ASSERT_TRUE(placement);
+  const auto node_of = [&](GpuId gpu) { return fabric->topology().host(gpu); };
+  std::vector<GpuId> lost;  // two whole hosts
+  for (std::size_t rank = 0; rank < 16; ++rank) lost.push_back(placement->gpu_of_rank[rank]);
+  spec.prefer_nodes.push_back({.weight = 100});
+  for (const std::size_t host : {1800U, 2000U}) {
+    spec.prefer_nodes[0].nodes.emplace_back(fabric->topology().name(fabric::HostId(host)));
+  }
+  PlacementTransaction taken(placer.tree(), fabric->topology());
+  ASSERT_TRUE(taken.take(placement->gpu_of_rank));
+  const auto plan = plan_repair(
+      placer, {.spec = &spec, .gpu_of_rank = placement->gpu_of_rank, .block_gpus = placement->block_gpus}, lost);
+  ASSERT_TRUE(plan) << plan.error().text();
+  ASSERT_EQ(plan->moves.size(), 16U);
+  std::set<fabric::HostId> hosts;
+  for (std::size_t rank = 0; rank < 16; ++rank) hosts.insert(node_of(plan->gpu_of_rank[rank]));
+  EXPECT_EQ(hosts, (std::set<fabric::HostId>{fabric::HostId(1800U), fabric::HostId(2000U)}));
 }
 
 }  // namespace
