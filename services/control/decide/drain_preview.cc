@@ -10,9 +10,9 @@
 
 #include "fabric/topology/site_link_name.h"
 #include "services/control/guarantees/recheck.h"
+#include "services/control/views/changed_paths.h"
 #include "services/control/views/host_jobs.h"
 #include "services/control/views/reachable_parts.h"
-#include "services/control/views/changed_paths.h"
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {

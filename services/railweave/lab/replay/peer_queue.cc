@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "services/railweave/lab/replay/peer_placers.h"
@@ -87,16 +89,20 @@ class PeerQueue : public ReplayQueue {
   bool backfills_;
 };
 
+PeerPolicy policy_of(std::string_view name) {
+  constexpr std::pair<std::string_view, PeerPolicy> kPolicies[] = {{"random", PeerPolicy::random},
+                                                                   {"best-fit", PeerPolicy::best_fit},
+                                                                   {"tree", PeerPolicy::tree},
+                                                                   {"block", PeerPolicy::block}};
+  const auto found = std::ranges::find(kPolicies, name, &std::pair<std::string_view, PeerPolicy>::first);
+  return found == std::end(kPolicies) ? PeerPolicy::first_fit : found->second;
+}
+
 }  // namespace
 
 std::unique_ptr<ReplayQueue> make_peer_queue(const scheduler::PlacementFabricPtr& fabric,
                                              const ReplayOptions& options) {
-  PeerPolicy policy = PeerPolicy::first_fit;
-  if (options.policy == "random") policy = PeerPolicy::random;
-  if (options.policy == "best-fit") policy = PeerPolicy::best_fit;
-  if (options.policy == "tree") policy = PeerPolicy::tree;
-  if (options.policy == "block") policy = PeerPolicy::block;
-  return std::make_unique<PeerQueue>(*fabric, policy, options.backfill != scheduler::Backfill::none);
+  return std::make_unique<PeerQueue>(*fabric, policy_of(options.policy), options.backfill != scheduler::Backfill::none);
 }
 
 }  // namespace railweave::cli
