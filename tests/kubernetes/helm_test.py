@@ -133,12 +133,14 @@ def on_a_server(helm, cluster):
     assert after["replicas"] == 3 and after["template"]["metadata"]["annotations"] != before, "a changed configuration restarts the pods"
     # Every manifest as the API server checks it, unknown fields refused.
     text = helm.run("template", "rw", CHART, "--namespace", "fabric", values=[*EVERYTHING, "networkPolicy.from[0].ipBlock.cidr=10.0.0.0/8"])
-    cluster.kubectl("apply", "--dry-run=server", "--validate=strict", "--server-side", "--force-conflicts", "-f", "-", text=text)
+    for document in filter(None, yaml.safe_load_all(text)):
+        api.apply_on_server(document, dry_run=True)
     helm.run("uninstall", "rw", "--namespace", "fabric")
     assert not api.find(path) and not api.find("/apis/rbac.authorization.k8s.io/v1/clusterroles/railweave-kubernetes")
     # The manifests that go without Helm, too.
     for name in ("rbac", "policy", "webhook", "deployment"):
-        cluster.kubectl("apply", "--validate=strict", "-f", ROOT / f"deploy/kubernetes/{name}.yaml")
+        for document in manifests(f"{name}.yaml"):
+            api.apply_on_server(document)
 
 
 def with_helm(helm_at, binaries):

@@ -115,14 +115,23 @@ class Api:
         path = f"/api/v1/namespaces/{namespace}/pods" + (f"?labelSelector={selector}" if selector else "")
         return self.get(path)["items"]
 
-    def apply(self, document, strict=False):
-        """Creates an object of a manifest; strict: fields that the API server does not know are an error."""
-        plural = {"NetworkPolicy": "networkpolicies"}.get(document["kind"], document["kind"].lower() + "s")
+    def objects_of(self, document):
+        """The path of the objects of a manifest's kind and namespace, as the API server names them."""
         version = document["apiVersion"]
         path = ("/api/" if "/" not in version else "/apis/") + version
-        if "namespace" in document["metadata"]:
-            path += f"/namespaces/{document['metadata']['namespace']}"
-        return self.create(f"{path}/{plural}" + ("?fieldValidation=Strict" if strict else ""), document)
+        kind = next(one for one in self.get(path)["resources"] if one["kind"] == document["kind"] and "/" not in one["name"])
+        if kind["namespaced"]:
+            path += f"/namespaces/{document['metadata'].get('namespace', 'default')}"
+        return f"{path}/{kind['name']}"
+
+    def apply(self, document, strict=False):
+        """Creates an object of a manifest; strict: fields that the API server does not know are an error."""
+        return self.create(self.objects_of(document) + ("?fieldValidation=Strict" if strict else ""), document)
+
+    def apply_on_server(self, document, dry_run=False):
+        """Creates or changes it, as `kubectl apply --server-side --force-conflicts --validate=strict` does."""
+        path = f"{self.objects_of(document)}/{document['metadata']['name']}?fieldManager=tests&force=true&fieldValidation=Strict"
+        return self.request("PATCH", path + ("&dryRun=All" if dry_run else ""), document, "application/apply-patch+yaml")
 
 
 def gated(pod):
@@ -208,6 +217,7 @@ class Kubernetes:
 
     def kubectl(self, *arguments, user="admin", text=None):
         """What it prints."""
+        assert self.scheduling, "make kube-apiserver builds no kubectl: tests on the API server alone use api()"
         done = subprocess.run([self.binaries / "kubectl", "--kubeconfig", self.folder / f"{user}.config", *arguments], input=text, cwd=ROOT, capture_output=True,
                               text=True, timeout=120)
         assert done.returncode == 0, (arguments, done.stderr[-2000:])
