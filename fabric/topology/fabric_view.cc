@@ -75,6 +75,14 @@ bool FabricView::is_based_alike(const FabricView& other) const {
   return spread_basis_ && other.spread_basis_ && *spread_basis_ == *other.spread_basis_;
 }
 
+bool FabricView::is_spread_over_same(const FabricView& other) const {
+  if (spread_basis_ == other.spread_basis_) return true;
+  static const SpreadBasis kCabled;
+  const SpreadBasis& own = spread_basis_ ? *spread_basis_ : kCabled;
+  const SpreadBasis& its = other.spread_basis_ ? *other.spread_basis_ : kCabled;
+  return own.links == its.links && own.switches == its.switches;
+}
+
 void FabricView::set_spread(SubnetId subnet, PathSpread spread) {
   if (this->spread(subnet) == spread) return;
   auto changed = spreads_ == nullptr ? std::make_shared<std::vector<PathSpread>>(topology_->subnets().size())

@@ -2,6 +2,7 @@
 // 256 links, and a change copies one chunk. Published copies are const and may be read by any number of threads.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -17,10 +18,21 @@ namespace railweave::fabric {
 enum class LinkState : std::uint8_t { up, degraded, down };
 BOOST_DESCRIBE_ENUM(LinkState, up, degraded, down)
 
-// What was out of use when routes were last spread again over the links that were left; by id, ascending.
+// A next hop that was chosen for the traffic that there is: the port by which a switch sends to an end port.
+struct ChosenHop {
+  SwitchId sw;
+  PortId to;
+  std::uint16_t port = 0;  // of the switch
+  friend auto operator<=>(const ChosenHop&, const ChosenHop&) = default;
+};
+
+// What was out of use when routes were last spread again over the links that were left, and next hops that engines use where
+// they are next hops on routes as long; ascending.
 struct SpreadBasis {
   std::vector<LinkId> links;
   std::vector<SwitchId> switches;
+  std::vector<ChosenHop> hops;
+  [[nodiscard]] bool empty() const { return links.empty() && switches.empty() && hops.empty(); }
   friend bool operator==(const SpreadBasis&, const SpreadBasis&) = default;
 };
 
@@ -72,7 +84,8 @@ class FabricView {
 
   // Null: routes are spread as cabled. Engines that spread by it say so; to the others it is nothing.
   [[nodiscard]] const std::shared_ptr<const SpreadBasis>& spread_basis() const { return spread_basis_; }
-  [[nodiscard]] bool is_based_alike(const FabricView& other) const;  // another view of the same topology
+  [[nodiscard]] bool is_based_alike(const FabricView& other) const;       // another view of the same topology
+  [[nodiscard]] bool is_spread_over_same(const FabricView& other) const;  // the same, whatever hops were chosen
   void set_spread_basis(std::shared_ptr<const SpreadBasis> basis) { spread_basis_ = std::move(basis); }
 
   void set_state(LinkId link, LinkState state);

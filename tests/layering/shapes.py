@@ -22,6 +22,7 @@ KNOWN = {
     "scheduler/job/job_spec.h: JobSpec": "what a job may ask for, a line of the contract each; no invariants between them",
     "scheduler/queue/cycle/cycle_run.h: CycleRun": "the state of one cycle, undone at its end; a few members for each of its steps",
     "api/http/dispatch/server_options.h: ServerOptions": "settings of one server, each read where it is used; no invariants between them",
+    "services/railweaved/config.h: SubnetConfig": "keys of one table of the file, a line each; no invariants between them",
     "tests/bench/queue/slurm_stream.cc: run_stream": "one experiment from set-up to its counters",
     "tests/unit/control/guarantee_book_test.cc: TEST_P": "a random walk: one case of a switch for each kind of step",
     "tests/unit/queue/repair_test.cc: TEST": "one story of a job with spares, told step by step",

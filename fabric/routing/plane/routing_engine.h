@@ -70,6 +70,8 @@ class RoutingEngine {
   [[nodiscard]] virtual EngineFit fit(const RoutingScope& scope) const = 0;
   // Whether reroute() computes less than route() does.
   [[nodiscard]] virtual bool incremental() const { return false; }
+  // Whether SpreadBasis::hops of a view are used.
+  [[nodiscard]] virtual bool takes_chosen_hops() const { return false; }
   // Errors: impossible, where the engine cannot route the fabric at all (a torus engine on a fabric that is no torus).
   // End ports that are cut off are no error: the audit reports them.
   [[nodiscard]] virtual Result<Routing> route(const RoutingInput& input) const = 0;

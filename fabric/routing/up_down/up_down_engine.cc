@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,8 @@
 #include "fabric/routing/plane/live_plane.h"
 #include "fabric/routing/plane/parallel_for.h"
 #include "fabric/routing/plane/switch_order.h"
+#include "fabric/routing/plane/table_differences.h"
+#include "fabric/routing/up_down/chosen_hops.h"
 #include "fabric/routing/up_down/far_reaching_links.h"
 #include "fabric/routing/up_down/plane_plan.h"
 #include "fabric/routing/up_down/plane_state.h"
@@ -28,6 +31,7 @@ class UpDownState final : public EngineState {
   UpDownEngine::Flavor flavor = UpDownEngine::Flavor::fat_tree;
   RoutingInput input;
   std::vector<PlaneStatePtr> planes;
+  ForwardingTables own;  // without chosen hops: what the next tables are computed from
 };
 
 void add_findings(const RoutingScope& scope, const Plane& plane, const PlaneState& state,
@@ -116,6 +120,31 @@ ReroutedPlane reroute_plane(const Plane& plane, const PlaneStatePtr& before, con
   return result;
 }
 
+bool has_chosen_hops(const FabricView& view) { return view.spread_basis() && !view.spread_basis()->hops.empty(); }
+
+// False: there are none.
+bool use_chosen_hops(const RoutingInput& input, const UpDownState& state, ForwardingTables& tables) {
+  if (!has_chosen_hops(input.view)) return false;
+  const RoutingScope& scope = *input.scope;
+  const std::span hops(input.view.spread_basis()->hops);
+  for (const PlaneId id : scope.planes()) {
+    PlaneTables of_plane = tables.plane(id);
+    if (set_chosen_hops(scope, id, *state.planes[id.index()], hops, of_plane) > 0) {
+      tables.set_plane(id, std::move(of_plane));
+    }
+  }
+  return true;
+}
+
+std::size_t count_differences(const ForwardingTables& a, const ForwardingTables& b) {
+  std::size_t entries = 0;
+  for (const PlaneId id : a.scope().planes()) {
+    if (a.shares_plane(b, id)) continue;
+    for_each_difference(a.plane(id), b.plane(id), [&](const TableDifference&) { ++entries; });
+  }
+  return entries;
+}
+
 }  // namespace
 
 EngineFit UpDownEngine::fit(const RoutingScope& scope) const {
@@ -161,6 +190,8 @@ Result<Routing> UpDownEngine::route(const RoutingInput& input) const {
     routing.orders.push_back(routed.state.order);
     state->planes.push_back(std::make_shared<PlaneState>(std::move(routed.state)));
   }
+  state->own = routing.tables;
+  use_chosen_hops(input, *state, routing.tables);
   routing.state = std::move(state);
   return routing;
 }
@@ -174,8 +205,8 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   const RoutingScope& scope = *input.scope;
   Touched touched = find_touched(*old, input);
   const PlanChoice choice{.trees_only = flavor_ == Flavor::fat_tree};
-  const bool is_based_alike = input.view.is_based_alike(old->input.view);
-  Routing routing{.engine = name(), .tables = before.tables, .incremental = true};
+  const bool is_spread_alike = input.view.is_spread_over_same(old->input.view);
+  Routing routing{.engine = name(), .tables = old->own, .incremental = true};
   routing.lanes.planes.resize(scope.planes().size());
   auto state = std::make_shared<UpDownState>();
   state->flavor = flavor_;
@@ -183,15 +214,20 @@ Result<Routing> UpDownEngine::reroute(const Routing& before, const RoutingInput&
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
     ReroutedPlane rerouted =
-        is_based_alike ? reroute_plane(plane, old->planes[id.index()], input, std::move(touched.arcs[id.index()]),
-                                       touched.drains[id.index()], routing.tables.plane(id))
-                       : rebased_plane(plane, old->planes[id.index()], input, choice);
+        is_spread_alike ? reroute_plane(plane, old->planes[id.index()], input, std::move(touched.arcs[id.index()]),
+                                        touched.drains[id.index()], routing.tables.plane(id))
+                        : rebased_plane(plane, old->planes[id.index()], input, choice);
     if (rerouted.tables) routing.tables.set_plane(id, *std::move(rerouted.tables));
     routing.incremental = routing.incremental && rerouted.incremental;
     routing.changed_entries += rerouted.changed_entries;
     add_findings(scope, plane, *rerouted.state, routing.findings);
     routing.orders.push_back(rerouted.state->order);
     state->planes.push_back(std::move(rerouted.state));
+  }
+  state->own = routing.tables;
+  const bool had_hops = has_chosen_hops(old->input.view);
+  if (use_chosen_hops(input, *state, routing.tables) || had_hops) {
+    if (routing.incremental) routing.changed_entries = count_differences(before.tables, routing.tables);
   }
   routing.state = std::move(state);
   return routing;

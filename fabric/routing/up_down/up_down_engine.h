@@ -16,6 +16,7 @@ class UpDownEngine final : public RoutingEngine {
   [[nodiscard]] std::string_view name() const override { return flavor_ == Flavor::fat_tree ? "fat-tree" : "up-down"; }
   [[nodiscard]] EngineFit fit(const RoutingScope& scope) const override;
   [[nodiscard]] bool incremental() const override { return true; }
+  [[nodiscard]] bool takes_chosen_hops() const override { return true; }
   [[nodiscard]] Result<Routing> route(const RoutingInput& input) const override;
   [[nodiscard]] Result<Routing> reroute(const Routing& before, const RoutingInput& input) const override;
   // Few on trees (far_reaching_links.h), all on other fabrics. O(end-port homes x arcs).
