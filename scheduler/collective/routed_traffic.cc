@@ -46,18 +46,26 @@ class JobWalk {
   }
 
   bool add(const RankFlow& flow, double efficiency, LinkSums& sums, double& path_us) {
-    const GpuId from = gpus_[flow.from], to = gpus_[flow.to];
-    const auto &a = in_.bundles.place(from), &b = in_.bundles.place(to);
-    if (a.unit == b.unit || a.host == b.host || flow.bytes <= 0) return true;
-    if (!pairs_between(from, to)) {
+    if (stays(flow)) return true;
+    const auto &a = place(flow.from), &b = place(flow.to);
+    if (!pairs_between(gpus_[flow.from], gpus_[flow.to])) {
       if (a.site != b.site && add_between_sites(flow, a, b, efficiency, sums)) return true;
-      const auto neighbour = std::ranges::find_if(of_unit_[a.unit], [&](GpuId gpu) { return pairs_between(gpu, to); });
-      if (neighbour == of_unit_[a.unit].end()) return false;
+      if (!pairs_by_neighbour(flow)) return false;
     }
-    const double bytes = flow.bytes / efficiency / static_cast<double>(ends_.size() - 1);
+    const double bytes = flow.bytes / efficiency / static_cast<double>(pairs_.size());
     for (const DirectedLink link : links_) sums.add(link, bytes);
     path_us = std::max(path_us, longest_us_);
     return true;
+  }
+
+  void list(const RankFlow& flow, double efficiency, std::vector<PortFlow>& to) {
+    if (stays(flow)) return;
+    if (!pairs_between(gpus_[flow.from], gpus_[flow.to])) {
+      if (place(flow.from).site != place(flow.to).site || !pairs_by_neighbour(flow)) return;
+    }
+    for (const EndPortPair& pair : pairs_) {
+      to.push_back({pair, flow.bytes / efficiency / static_cast<double>(pairs_.size())});
+    }
   }
 
   // No route of a subnet crosses the links between sites: which switch leads to them is not known, so that inside the
@@ -81,12 +89,22 @@ class JobWalk {
   }
 
  private:
-  // The paths of all routed pairs of their ports, in links_. A port is paired with the first port of the other GPU on
+  [[nodiscard]] const FabricBundles::Place& place(std::uint32_t rank) const { return in_.bundles.place(gpus_[rank]); }
+  [[nodiscard]] bool stays(const RankFlow& flow) const {
+    const auto &a = place(flow.from), &b = place(flow.to);
+    return a.unit == b.unit || a.host == b.host || flow.bytes <= 0;
+  }
+  bool pairs_by_neighbour(const RankFlow& flow) {
+    return std::ranges::any_of(of_unit_[place(flow.from).unit],
+                               [&](GpuId gpu) { return pairs_between(gpu, gpus_[flow.to]); });
+  }
+
+  // The routed pairs of their ports, in pairs_, and their paths, in links_. A port is paired with the first port of the other GPU on
   // its rail, else with the port of the same index.
   bool pairs_between(GpuId from, GpuId to) {
     const auto out = in_.ports.of(from), in = in_.ports.of(to);
     links_.clear();
-    ends_.assign(1, 0);
+    pairs_.clear();
     longest_us_ = 0;
     if (out.empty() || in.empty()) return false;
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -94,19 +112,19 @@ class JobWalk {
       const auto same = std::ranges::find_if(in, [&](PortId p) { return rail && in_.topology.rail(p) == rail; });
       if (same != in.end()) append({out[i], *same});
     }
-    for (std::size_t i = 0; i < out.size() && ends_.size() == 1; ++i) append({out[i], in[i % in.size()]});
+    for (std::size_t i = 0; i < out.size() && pairs_.empty(); ++i) append({out[i], in[i % in.size()]});
     for (const PortId a : out) {  // any pair that has a route
       for (const PortId b : in) {
-        if (ends_.size() == 1) append({a, b});
+        if (pairs_.empty()) append({a, b});
       }
     }
-    return ends_.size() > 1;
+    return !pairs_.empty();
   }
 
   void append(EndPortPair pair) {
     const std::size_t before = links_.size();
     if (!in_.walker.append(pair, links_)) return;
-    ends_.push_back(links_.size());
+    pairs_.push_back(pair);
     PathShape shape{.switches = static_cast<unsigned>(links_.size() - before - 1), .cable_m = 0, .network = true};
     for (std::size_t i = before; i < links_.size(); ++i) {
       const float length = in_.topology.spec(fabric::link_of(links_[i])).cable_length_m;
@@ -119,9 +137,16 @@ class JobWalk {
   std::span<const GpuId> gpus_;
   std::map<std::uint32_t, std::vector<GpuId>> of_unit_;
   std::vector<DirectedLink> links_;
-  std::vector<std::size_t> ends_;
+  std::vector<EndPortPair> pairs_;
   double longest_us_ = 0;
 };
+
+std::vector<RankFlow> rank_flows(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,
+                                 const Parallelism& parallelism, const TrafficSpec& traffic, CommGroup group,
+                                 const GpuGeneration& generation) {
+  return group == CommGroup::roles ? role_flows(gpu_of_rank.size(), traffic)
+                                   : job_flows(in.bundles, gpu_of_rank, parallelism, traffic, group, generation.nvls);
+}
 
 }  // namespace
 
@@ -149,6 +174,23 @@ double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic) {
     count += ranks * (group == CommGroup::expert ? size - 1 : pushes ? 2.0 * std::min<double>(own.servers, size) : 2);
   }
   return count;
+}
+
+std::vector<PortFlow> port_flows(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,
+                                 const Parallelism& parallelism, const TrafficSpec& traffic,
+                                 const GpuGeneration& generation, const LinkTraffic& bundled) {
+  std::vector<PortFlow> ports;
+  const std::vector<GpuId> all = gpus_with_peers(gpu_of_rank, traffic);
+  JobWalk walk(in, gpu_of_rank), walk_with_peers(in, all);
+  for (std::size_t g = 0; g < kCommGroups; ++g) {
+    const auto group = static_cast<CommGroup>(g);
+    if (traffic_of_group(traffic, group).bytes <= 0 || bundled.groups[g].domains < 2) continue;
+    const bool roles = group == CommGroup::roles;
+    for (const RankFlow& flow : rank_flows(in, gpu_of_rank, parallelism, traffic, group, generation)) {
+      (roles ? walk_with_peers : walk).list(flow, generation.constants.network_efficiency, ports);
+    }
+  }
+  return ports;
 }
 
 LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,
@@ -181,9 +223,7 @@ LinkTraffic routed_traffic(const RoutedTrafficInput& in, std::span<const GpuId> 
     bool second = false;
     const bool roles = group == CommGroup::roles;
     JobWalk& walks = roles ? walk_with_peers : walk;
-    for (const RankFlow& flow :
-         roles ? role_flows(gpu_of_rank.size(), traffic)
-               : job_flows(in.bundles, gpu_of_rank, parallelism, traffic, group, generation.nvls)) {
+    for (const RankFlow& flow : rank_flows(in, gpu_of_rank, parallelism, traffic, group, generation)) {
       if (!walks.add(flow, generation.constants.network_efficiency, second ? back : there, load.path_us)) {
         load.floor_us = std::numeric_limits<double>::infinity();
       }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "fabric/flow/flow_paths.h"
 #include "scheduler/collective/calibration.h"
@@ -28,6 +29,16 @@ struct RoutedTrafficInput {
 std::uint32_t routed_wan_link(const fabric::Topology& topology, const FabricBundles& bundles, std::uint32_t bundle);
 std::vector<double> routed_capacities_mbps(const fabric::FabricView& view, const FabricBundles& bundles,
                                            std::span<const double> bundle_mbps);
+
+struct PortFlow {
+  fabric::EndPortPair ports;
+  double bytes = 0;  // of a step, at what the generation reaches of nominal rates
+};
+// What routed_traffic() puts on links, before it does: the flows between adapters' ports that have a route, without those between
+// sites.
+std::vector<PortFlow> port_flows(const RoutedTrafficInput& in, std::span<const fabric::GpuId> gpu_of_rank,
+                                 const Parallelism& parallelism, const TrafficSpec& traffic,
+                                 const GpuGeneration& generation, const LinkTraffic& bundled);
 
 // GPUs with several adapter ports send over all of them, each to the port on its rail; a GPU without a route to another
 // sends through a neighbour of the job in its NVLink domain that has one (NCCL's PXN). Where some flow has no route,

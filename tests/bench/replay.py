@@ -39,6 +39,11 @@ def cell(judge):
     return f"{judge['completionPercent']:+.1f} +-{judge['halfWidthPercent']:.1f}%{sure}"
 
 
+def work(judge):
+    sure = "" if judge["excludesZero"] else " (none)"
+    return f"{judge['workPercent']:+.1f} +-{judge['halfWidthPercent']:.1f}%{sure}"
+
+
 def main():
     binary = str(Path(sys.argv[1]) / "railweave")
     seeds, jobs = (int(word) for word in (sys.argv[2:] + ["10", "1000"][len(sys.argv) - 2:])[:2])
@@ -55,6 +60,18 @@ def main():
                     told = replay(binary, fabric, peer, seeds, jobs, "--communication", communication)
                     by = {judge["stretch"]: judge for judge in told["judges"]}
                     print(f"| {name} | {communication} | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
+        print("\nSteps a second of running jobs on routes that follow them, beside the engine's routes, at every hour")
+        print("| fabric | jobs | placed by | by the model of shares | by flows on routes | next hops | search |")
+        print("|---|---|---|---|---|---|---|")
+        for name, words in FABRICS.items():
+            fabric = Path(folder) / "fabric.json"
+            run(binary, "lab", "generate", *words, "-O", str(fabric))
+            for communication in ("heavy", "light"):
+                for policy in ("railweave-waits", "block"):
+                    told = json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--follow-routes", "--policy", policy, "--seeds", str(seeds),
+                                          "--jobs", str(jobs), "--communication", communication, "-o", "json"))
+                    print(f"| {name} | {communication} | {policy} |", " | ".join(work(told["judges"][judge]) for judge in ("model", "flows")),
+                          f"| {told['hops']:.1f} | {told['balanceMs']:.2f} ms |", flush=True)
         fabric = Path(folder) / "segmented.json"
         run(binary, "lab", "generate", *SEGMENTED, "-O", str(fabric))
         told = replay(binary, fabric, "fifo-first-fit", max(2, seeds // 2), 8 * jobs, "--segments", "--load", "1.2")

@@ -1,10 +1,14 @@
 // railweave lab flows: the rates of all jobs that send at once over a fabric, and the load of its links.
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "fabric/routing/engine_registry.h"
+#include "fabric/routing/traffic/traffic_balance.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/lab/engine_option.h"
 #include "services/railweave/lab/fabric_file.h"
@@ -25,7 +29,7 @@ struct LabFlowsOptions {
   FailureOptions failures;
   RouteRequest request;
   std::string jobs, traffic, classes, svg;
-  bool adversarial = false;
+  bool adversarial = false, follow = false;
   std::uint64_t rounds = 200, top = 10;
 };
 
@@ -53,6 +57,10 @@ void check(const LabFlowsOptions& options) {
   if (options.adversarial && (options.jobs.empty() || !options.traffic.empty())) {
     fail_usage("--adversarial chooses the traffic of jobs itself", "give --jobs FILE and omit --traffic");
   }
+  if (options.follow && options.adversarial) {
+    fail_usage("--follow chooses routes for flows that are known, and --adversarial flows for routes",
+               "omit one of them");
+  }
   if ((options.fabric.path == "-") + (options.jobs == "-") + (options.traffic == "-") > 1) {
     fail_usage("only one file can be read from stdin");
   }
@@ -66,6 +74,51 @@ Solved solve_jobs(const std::vector<FlowJob>& jobs, const RoutedFabric& routed, 
   FlowSet flows = flows_of_jobs(jobs, routed.view);
   SolvedFlows solved = solver.solve(flows, class_of_job);
   return {std::move(flows), std::move(solved)};
+}
+
+fabric::Routing routing_with(const fabric::FabricView& before, const fabric::Routing& routing,
+                             const std::vector<fabric::ChosenHop>& hops) {
+  fabric::FabricView view = before;
+  auto basis = std::make_shared<fabric::SpreadBasis>();
+  basis->hops = hops;
+  view.set_spread_basis(std::move(basis));
+  return value_or_fail(
+      fabric::find_engine(routing.engine)->reroute(routing, {.view = view, .scope = routing.tables.scope_ptr()}));
+}
+
+// The tables of the routing with next hops that suit the flows of the jobs; adds "followed" to the document.
+fabric::ForwardingTables follow_flows(const RoutedFabric& routed, const std::vector<FlowJob>& jobs,
+                                      const fabric::QosClasses& classes, Json& document) {
+  if (std::ranges::any_of(jobs, &FlowJob::survives_link_failure)) {
+    fail_usage("--follow chooses routes for the present links, and a job is to survive the failure of one",
+               "omit \"surviveLinkFailure\", or --follow");
+  }
+  if (!fabric::find_engine(routed.report.engine)->takes_chosen_hops()) {
+    fail_usage(fmt::format("routes of the engine {} cannot follow traffic", routed.report.engine),
+               "--follow is for routes on one lane that go up and then down: --engine fat-tree or up-down");
+  }
+  const FlowSet flows = flows_of_jobs(jobs, routed.view);
+  std::vector<fabric::Demand> demands;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    demands.push_back(
+        {flows.ports[i].from, flows.ports[i].to, static_cast<std::uint64_t>(1000 * flows.offered_mbps[i])});
+  }
+  const fabric::TrafficBalance balance = fabric::balance_traffic(routed.view, routed.routing, demands);
+  const fabric::Routing followed = routing_with(routed.view, routed.routing, balance.hops);
+  const auto rate = [&](const fabric::ForwardingTables& tables) {
+    const fabric::PathWalker walker(routed.view, tables);
+    const auto [set, solved] = solve_jobs(jobs, routed, FlowSolver(routed.view, walker, classes));
+    double mbps = 0;
+    for (const JobRates& rates : rates_of_jobs(jobs, set, solved)) mbps += rates.got_mbps;
+    return mbps / 1000;
+  };
+  document["followed"] = {{"hops", balance.hops.size()},
+                          {"demands", balance.demands},
+                          {"fullestBefore", balance.fullest_before},
+                          {"fullest", balance.fullest},
+                          {"gotGbpsBefore", rate(routed.routing.tables)},
+                          {"gotGbps", rate(followed.tables)}};
+  return followed.tables;
 }
 
 // The worst traffic found; adds "adversarial" to the document.
@@ -94,19 +147,27 @@ void run(Session& session, const LabFlowsOptions& options) {
   RouteRequest request = options.request;
   request.failures = choose_failures(*file.topology, options.failures);
   const RoutedFabric routed = route_fabric(file.topology, request);
-  const fabric::PathWalker walker(routed.view, routed.routing.tables);
-  fabric::HoseLoads loads(routed.view, routed.routing.tables);
-  std::vector<FlowJob> jobs = place_jobs(requests, routed.view, walker);
+  const fabric::PathWalker engines(routed.view, routed.routing.tables);
+  std::vector<FlowJob> jobs = place_jobs(requests, routed.view, engines);
+  Json document = {{"engine", routed.report.engine}, {"engineReason", routed.report.engine_reason}};
+  document["failedLinks"] = routed.report.failed_links;
+  fabric::ForwardingTables tables = routed.routing.tables;
+  if (options.follow) {
+    if (!options.traffic.empty()) add_traffic_file(options.traffic, *file.topology, classes, jobs);
+    tables = follow_flows(routed, jobs, classes, document);
+  }
+  const fabric::PathWalker walker(routed.view, tables);
+  fabric::HoseLoads loads(routed.view, tables);
   admit_jobs(jobs, classes, loads, [&](const fabric::Reservation& wanted) {
     return fabric::load_surviving_failures(wanted, loads, failure_routes(routed));
   });
-  if (!options.traffic.empty()) add_traffic_file(options.traffic, *file.topology, classes, jobs);
+  if (!options.traffic.empty() && !options.follow) {
+    add_traffic_file(options.traffic, *file.topology, classes, jobs);
+  }
   if (options.adversarial) add_flooding_ports(jobs, *file.topology, classes);
 
   const auto started = std::chrono::steady_clock::now();
   const FlowSolver solver(routed.view, walker, classes);
-  Json document = {{"engine", routed.report.engine}, {"engineReason", routed.report.engine_reason}};
-  document["failedLinks"] = routed.report.failed_links;
   const auto [flows, solved] = options.adversarial ? solve_worst(output, options, jobs, routed, solver, document)
                                                    : solve_jobs(jobs, routed, solver);
   document["solveMs"] = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count();
@@ -145,6 +206,9 @@ void add_lab_flows_command(CLI::App& lab, Session& session) {
       .add_option("--traffic", options->traffic,
                   "Flows in JSON or CSV: from, to, class, rateGbps, job; flows that name a job replace its traffic")
       ->type_name("FILE");
+  command.add_flag(
+      "--follow", options->follow,
+      "Choose next hops for these flows, where they meet on fewer links by other routes of the same length");
   command.add_flag("--adversarial", options->adversarial,
                    "Search for the traffic that hurts a guaranteed job most, starting at random by --seed");
   add_number_option(command, "--rounds", options->rounds, "Traffic matrices that --adversarial tries", {1, 1'000'000});

@@ -1,6 +1,10 @@
 // railweave lab replay: replays a job trace on a fabric in simulated time, under one policy or several.
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -12,6 +16,7 @@
 #include "services/railweave/lab/replay/paired.h"
 #include "services/railweave/lab/replay/replay.h"
 #include "services/railweave/lab/replay/replay_svg.h"
+#include "services/railweave/lab/replay/route_trial.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/formatted.h"
 #include "services/railweave/terminal/input_file.h"
@@ -35,6 +40,7 @@ struct LabReplayOptions {
   std::string stretch = "none";
   std::string communication = "light";
   bool segments = false;
+  bool follow_routes = false;
   std::uint64_t seeds = 0;
   double load = 0.9;
   std::string against = "railweave";
@@ -258,6 +264,78 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
   print(session.output, options, verdicts);
 }
 
+struct RouteTrials {
+  RouteTrial::Report all;
+  std::vector<double> by_model, by_flows;  // by seed: work done on followed routes over that on the engine's, less 1
+};
+
+void print(Output& output, const LabReplayOptions& options, const RouteTrials& trials) {
+  constexpr double kPercent = 100;
+  const PairedDifference model = paired(trials.by_model), flows = paired(trials.by_flows);
+  const auto samples = static_cast<double>(std::max<std::uint64_t>(1, trials.all.samples));
+  const double jobs = static_cast<double>(trials.all.jobs) / samples;
+  const double hops = static_cast<double>(trials.all.hops) / samples;
+  const double ms = trials.all.balance_us / 1000 / samples;
+  if (output.is_document()) {
+    const auto judged = [](const PairedDifference& one) {
+      return Json{{"workPercent", kPercent * one.mean},
+                  {"halfWidthPercent", kPercent * one.half_width},
+                  {"excludesZero", one.excludes_zero()}};
+    };
+    return output.document({{"policy", options.policy},
+                            {"seeds", options.seeds},
+                            {"jobs", options.jobs},
+                            {"load", options.load},
+                            {"communication", options.communication},
+                            {"trace", kGeneratedTrace},
+                            {"samples", trials.all.samples},
+                            {"jobsOnTheNetwork", jobs},
+                            {"hops", hops},
+                            {"balanceMs", ms},
+                            {"judges", {{"model", judged(model)}, {"flows", judged(flows)}}}});
+  }
+  Table table({{"steps a second"}, {"on followed routes", Align::right}, {"95% interval", Align::right}});
+  for (const auto& [name, one] :
+       {std::pair("by the model of shares", &model), std::pair("by flows on routes", &flows)}) {
+    table.add({name, formatted("%+.2f%%", kPercent * one->mean), formatted("+-%.2f%%", kPercent * one->half_width)});
+  }
+  output.text(fmt::format(
+      "Routes that follow running jobs, beside the engine's: jobs placed by {}, {} seeds of {} jobs, load {}, {} "
+      "communication\n"
+      "{}\n"
+      "At {} hours {} jobs were on the network; {} next hops were chosen, in {}\n"
+      "\n"
+      "{}",
+      options.policy, options.seeds, options.jobs, formatted("%.2f", options.load), options.communication,
+      kGeneratedTrace, trials.all.samples, formatted("%.1f", jobs), formatted("%.1f", hops), formatted("%.2f ms", ms),
+      table.text(output.terminal())));
+}
+
+// The replays themselves are on the engine's routes.
+void run_route_trials(Session& session, const LabReplayOptions& options, const scheduler::PlacementFabricPtr& fabric) {
+  RouteTrials trials;
+  const GeneratedLoad load{fabric->hierarchy().total_capacity(), options.jobs, options.load};
+  session.output.begin_progress("replaying");
+  for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+    RouteTrial trial(fabric);
+    ReplayOptions replay_options = options_of(options);
+    replay_options.policy = options.policy;
+    replay_options.routes = &trial;
+    replay(fabric, generate_trace(load, seed), replay_options, [](std::uint64_t) {});
+    const RouteTrial::Report& one = trial.report();
+    trials.all.samples += one.samples;
+    trials.all.jobs += one.jobs;
+    trials.all.hops += one.hops;
+    trials.all.balance_us += one.balance_us;
+    if (one.engine.model > 0) trials.by_model.push_back(one.followed.model / one.engine.model - 1);
+    if (one.engine.flows > 0) trials.by_flows.push_back(one.followed.flows / one.engine.flows - 1);
+    session.output.say_progress(fmt::format("{} of {} streams", seed, options.seeds));
+  }
+  session.output.end_progress();
+  if (trials.by_flows.size() < 2) fail_usage("hardly any job was on the network", "more --jobs or a higher --load");
+  print(session.output, options, trials);
+}
+
 void run(Session& session, const LabReplayOptions& options) {
   Output& output = session.output;
   const bool own_alone = options.backfill == "conservative" || options.fair_share != "none" || options.starvation_h > 0;
@@ -273,6 +351,10 @@ void run(Session& session, const LabReplayOptions& options) {
     fail_usage("--seeds goes with the trace 'generated', and it with them",
                "railweave lab replay generated --seeds 10");
   }
+  if (options.follow_routes && !generated) {
+    fail_usage("--follow-routes goes with the trace 'generated'",
+               "railweave lab replay generated --follow-routes --seeds 10 --jobs 500");
+  }
   if (generated && (options.seeds < 2 || options.jobs == 0 || options.policy == "all" || !(options.load > 0))) {
     fail_usage("a generated trace needs at least 2 --seeds, --jobs, one --policy and a --load above 0");
   }
@@ -287,6 +369,7 @@ void run(Session& session, const LabReplayOptions& options) {
     fail_usage("the fabric has no GPUs", "--gpus-per-node N adds them to every compute host");
   }
   const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
+  if (generated && options.follow_routes) return run_route_trials(session, options, fabric);
   if (generated) return run_seeds(session, options, fabric);
   std::vector<std::string> policies{options.policy};
   if (options.policy == "all") policies.assign(std::begin(kReplayPolicies), std::end(kReplayPolicies));
@@ -337,6 +420,8 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
   command.add_flag(
       "--segments", options->segments,
       "Under Railweave's policies 16, 4 or 1 nodes each of a job share an NVLink domain; others ignore that");
+  command.add_flag("--follow-routes", options->follow_routes,
+                   "With --seeds: what routes that follow the jobs that run would be worth, at every hour");
   add_number_option(command, "--seeds", options->seeds, "Compare two policies on as many generated streams of jobs",
                     {0, 1'000});
   command.add_option("--load", options->load, "Of a generated stream, as a share of the fabric's GPU hours")

@@ -67,6 +67,43 @@ class LabFlows : public testing::Test {
   }
 };
 
+// Hosts of one leaf send to the first host of one leaf each, for all of which the closed form takes the same spine: a link of
+// 400 Gb/s for four flows of 400. Followed, each has a spine of its own.
+TEST_F(LabFlows, FollowedRoutesKeepFlowsApart) {
+  std::string rows;
+  for (std::size_t i = 0; i < 4; ++i) rows += host(i) + "," + host(4 * (i + 1)) + ",storage,\n";
+  const std::string file = csv(rows);
+  EXPECT_NEAR(got(flows({"--traffic", file}), "traffic in storage"), 400, 1e-6);
+  const Json answer = flows({"--traffic", file, "--follow"});
+  EXPECT_NEAR(got(answer, "traffic in storage"), 1600, 1e-6);
+  const Json& told = answer["followed"];
+  EXPECT_NEAR(told["fullestBefore"].get<double>(), 4, 1e-9);
+  EXPECT_NEAR(told["fullest"].get<double>(), 1, 1e-9);
+  EXPECT_EQ(told["hops"], 3);
+  EXPECT_NEAR(told["gotGbpsBefore"].get<double>(), 400, 1e-6);
+  EXPECT_NEAR(told["gotGbps"].get<double>(), 1600, 1e-6);
+  EXPECT_THAT(
+      run({"--traffic", file, "--follow"}).out,
+      HasSubstr("3 next hops chosen for these flows: the fullest link is asked for 1.00 of its rate (4.00 before), "
+                "jobs get 1600.0 Gb/s (400.0 before)"));
+}
+
+TEST_F(LabFlows, FollowedRoutesAreForFlowsAndEnginesThatTheyFit) {
+  const std::string file = csv(host(0) + "," + host(4) + ",storage,\n");
+  const Finished layered = run({"--traffic", file, "--follow", "--engine", "layered"});
+  EXPECT_EQ(layered.exit_code, 2);
+  EXPECT_THAT(layered.err, HasSubstr("routes of the engine layered cannot follow traffic"));
+  const std::string jobs =
+      scratch_file("surviving.json", R"([{"gpus": 2, "name": "a", "bandwidth": {"guaranteedGbpsPerPort": 1, )"
+                                     R"("surviveLinkFailure": true}}])");
+  const Finished surviving = run({"--jobs", jobs, "--follow"});
+  EXPECT_EQ(surviving.exit_code, 2);
+  EXPECT_THAT(surviving.err, HasSubstr("a job is to survive the failure of one"));
+  const Finished searched = run({"--jobs", jobs, "--follow", "--adversarial"});
+  EXPECT_EQ(searched.exit_code, 2);
+  EXPECT_THAT(searched.err, HasSubstr("--follow chooses routes for flows that are known"));
+}
+
 // Two ports of one leaf send to one port: equal shares in one class, 350 to 50 by weight in two classes, and what one
 // flow does not use goes to the other.
 TEST_F(LabFlows, RatesAreThoseComputedByHand) {

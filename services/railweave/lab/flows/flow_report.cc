@@ -75,6 +75,14 @@ void print_tables(Output& output, const FlowReport& report, const Json& document
                                    ", its class fills " +
                                    formatted("%.1f%%", 100 * field(search, "fullest").get<double>()) + " of its share");
   }
+  if (const Json& followed = field(document, foreign("followed")); followed.is_object()) {
+    const auto number = [&](const char* name) { return field(followed, foreign(name)).get<double>(); };
+    sheet.add(
+        "Routes",
+        text_of(followed, "hops") + " next hops chosen for these flows: the fullest link is asked for " +
+            formatted("%.2f", number("fullest")) + formatted(" of its rate (%.2f before), ", number("fullestBefore")) +
+            formatted("jobs get %.1f Gb/s", number("gotGbps")) + formatted(" (%.1f before)", number("gotGbpsBefore")));
+  }
   output.text(sheet.text(output.terminal()) + "\n");
   Table table({{"job", Align::left},
                {"class", Align::left},

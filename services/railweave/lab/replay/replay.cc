@@ -12,6 +12,7 @@
 #include "scheduler/queue/repair/stranded.h"
 #include "services/railweave/lab/replay/contention.h"
 #include "services/railweave/lab/replay/replay_queue.h"
+#include "services/railweave/lab/replay/route_trial.h"
 
 namespace railweave::cli {
 namespace {
@@ -95,7 +96,8 @@ class Replay {
         tree_(fabric->hierarchy_ptr()),
         allocations_(no_allocations(fabric->topology())),
         slowdowns_(fabric),
-        stretched_(fabric, options.stretch) {
+        stretched_(fabric, options.stretch),
+        routes_(options.routes) {
     report_.policy = options.policy;
     report_.backfill = railweave::to_text(options.backfill);
     report_.total_gpus = hierarchy_.total_capacity();
@@ -132,6 +134,7 @@ class Replay {
   void count_spans(const ReplayJob& job);
   // Of the time from one moment to another, what counts for ReplayReport::loaded_utilisation.
   [[nodiscard]] double loaded_s(std::int64_t from_us, std::int64_t to_us) const;
+  [[nodiscard]] std::int64_t fills_until_us() const;
   void summarise();
   void summarise_tenants();
 
@@ -157,6 +160,7 @@ class Replay {
   std::vector<JobIndex> done_;
   SlowdownSamples slowdowns_;
   StretchedRuns stretched_;
+  RouteTrial* routes_;
   ReplayReport report_;
 };
 
@@ -178,6 +182,7 @@ void Replay::end(std::int64_t now_us) {
     ReplayJob& job = jobs_[ends_.top().second];
     queue_->ended(job, ends_.top().second);
     slowdowns_.end(ends_.top().second);
+    if (routes_ != nullptr) routes_->end(ends_.top().second);
     RAILWEAVE_CHECK(release(allocations_, fabric_->topology(), job.gpus), "a running job holds its GPUs");
     used_ -= job.gpus.size();
     job.gpus = {};
@@ -207,6 +212,7 @@ void Replay::start(ReplayStart start, std::int64_t now_us) {
   done_.push_back(start.job);
   count_spans(job);
   slowdowns_.start(start.job, job);
+  if (routes_ != nullptr) routes_->start(start.job, job.spec, job.gpus);
 }
 
 void Replay::count_spans(const ReplayJob& job) {
@@ -230,10 +236,14 @@ void Replay::count_spans(const ReplayJob& job) {
 }
 
 double Replay::loaded_s(std::int64_t from_us, std::int64_t to_us) const {
-  constexpr std::int64_t kFills = 10;  // a part
   const std::int64_t last_us = jobs_.empty() ? 0 : jobs_.back().submitted_us;
   return kUs *
-         static_cast<double>(std::max<std::int64_t>(0, std::min(to_us, last_us) - std::max(from_us, last_us / kFills)));
+         static_cast<double>(std::max<std::int64_t>(0, std::min(to_us, last_us) - std::max(from_us, fills_until_us())));
+}
+
+std::int64_t Replay::fills_until_us() const {
+  constexpr std::int64_t kFills = 10;  // a part of the time in which jobs arrive
+  return jobs_.empty() ? 0 : jobs_.back().submitted_us / kFills;
 }
 
 std::uint64_t Replay::stranded_now() {
@@ -325,6 +335,7 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
     wake_us = waiting_.empty() ? 0 : queue_->wake_us();
     slowdowns_.sample(now_us, std::span(done_).subspan(done));
     measure(now_us);
+    if (routes_ != nullptr && next_ < jobs_.size()) routes_->sample(now_us, fills_until_us());
     if (report_.samples.size() % 64 == 0) progress(ended_);
   }
   summarise();

@@ -14,6 +14,8 @@
 
 namespace railweave::cli {
 
+class RouteTrial;
+
 // railweave, whose jobs wait for a better place as the default policy of the queue has them.
 inline constexpr std::string_view kWaitingPolicy = "railweave-waits";
 // railweave, whose places are compared on routes where bundles mislead: a trial, as the service chooses on bundles.
@@ -34,7 +36,8 @@ struct ReplayOptions {
   std::int64_t starvation_s = 0;    // 0: no bound; railweave alone
   scheduler::PlaceWait place_wait;  // of kWaitingPolicy
   Stretch stretch = Stretch::none;
-  bool heavy = false;     // jobs are heavy_job_spec(), not trace_job_spec()
+  bool heavy = false;            // jobs are heavy_job_spec(), not trace_job_spec()
+  RouteTrial* routes = nullptr;  // is told of all jobs that run
   bool segments = false;  // ask_for_segments() of jobs under policies that know of them; others see no such demand
 };
 

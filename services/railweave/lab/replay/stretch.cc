@@ -1,12 +1,11 @@
 #include "services/railweave/lab/replay/stretch.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
-#include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/path_model.h"
 #include "scheduler/placement/score/job_traffic.h"
+#include "services/railweave/lab/replay/flow_period.h"
 
 namespace railweave::cli {
 
@@ -43,25 +42,8 @@ double StretchedRuns::factor(const JobSpec& spec, std::span<const fabric::GpuId>
 }
 
 std::optional<double> StretchedRuns::flows_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  const JobTraffic traffic = traffic_of_job(spec);
-  const GpuGeneration& generation = generation_of(*fabric_, gpu_of_rank);
-  PlacementCostModel model(fabric_->bundles(), generation);
-  const PlacementCost cost =
-      model.predict(gpu_of_rank, spec.parallelism, traffic.traffic, fabric_->capacities_mbps(routes_->view));
   const RoutedPaths paths(fabric_->topology(), *walker_, fabric_->gpu_ports(), capacity_mbps_);
-  std::array<double, kCommGroups> us{};
-  for (std::size_t g = 0; g < kCommGroups; ++g) {
-    const auto group = static_cast<CommGroup>(g);
-    us[g] = cost.groups[g].time_us;
-    if (cost.groups[g].domains < 2) continue;  // on NVLink alone
-    const auto flows =
-        job_flows(fabric_->bundles(), gpu_of_rank, spec.parallelism, traffic.traffic, group, generation.nvls);
-    const auto transfer_us = routed_transfer_us(paths, gpu_of_rank, flows, generation);
-    if (!transfer_us) return std::nullopt;
-    us[g] = group_time_us(generation, group, traffic_of_group(traffic.traffic, group),
-                          group_size(spec.parallelism, group), cost.groups[g].domains, *transfer_us);
-  }
-  return period_us(spec, prediction_of(spec, traffic, generation, us));
+  return flow_period_us(*fabric_, paths, fabric_->capacities_mbps(routes_->view), spec, gpu_of_rank);
 }
 
 bool StretchedRuns::spreads(std::span<const fabric::GpuId> gpus) const {

@@ -1,0 +1,119 @@
+#include "services/railweave/lab/replay/route_trial.h"
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "fabric/flow/directed_link.h"
+#include "fabric/routing/engine_registry.h"
+#include "scheduler/collective/path_model.h"
+#include "scheduler/placement/score/routed_jobs.h"
+#include "services/railweave/lab/replay/flow_period.h"
+#include "services/railweave/terminal/command_failure.h"
+
+namespace railweave::cli {
+
+using namespace scheduler;
+
+namespace {
+
+constexpr double kBitsPerByte = 8;
+
+}  // namespace
+
+RouteTrial::RouteTrial(const PlacementFabricPtr& fabric)
+    : fabric_(fabric),
+      routes_(replay_routes(*fabric)),
+      walker_(routes_->view, routes_->routing.tables),
+      bundles_(fabric) {}
+
+void RouteTrial::start(std::uint64_t job, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  Running running{.spec = spec, .gpu_of_rank = {gpu_of_rank.begin(), gpu_of_rank.end()}, .alone = {}, .flows = {}};
+  running.alone = bundles_.load_of(spec, gpu_of_rank);
+  if (!std::isfinite(running.alone.period_us) || running.alone.period_us <= 0) return;
+  const RoutedTrafficInput in{.topology = fabric_->topology(),
+                              .walker = walker_,
+                              .ports = fabric_->gpu_ports(),
+                              .bundles = fabric_->bundles(),
+                              .bundle_mbps = fabric_->nominal_mbps()};
+  running.flows = port_flows(in, gpu_of_rank, spec.parallelism, traffic_of_job(spec).traffic,
+                             generation_of(*fabric_, gpu_of_rank), running.alone.traffic);
+  if (!running.flows.empty()) running_.emplace(job, std::move(running));
+}
+
+// Bits per microsecond are megabits per second.
+double RouteTrial::mbps(const Running& job, const PortFlow& flow) const {
+  return kBitsPerByte * flow.bytes / job.alone.period_us;
+}
+
+void RouteTrial::sample(std::int64_t now_us, std::int64_t from_us) {
+  if (now_us < next_us_ || now_us < from_us) return;
+  next_us_ = now_us + kEveryUs;
+  if (running_.empty()) return;
+  std::vector<fabric::Demand> demands;
+  for (const auto& [job, running] : running_) {
+    for (const PortFlow& flow : running.flows) {
+      demands.push_back(
+          {flow.ports.from, flow.ports.to, static_cast<std::uint64_t>(std::llround(1000 * mbps(running, flow)))});
+    }
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  const auto balance = fabric::balance_traffic(routes_->view, routes_->routing, demands);
+  fabric::FabricView view = routes_->view;
+  auto basis = std::make_shared<fabric::SpreadBasis>();
+  basis->hops = balance.hops;
+  view.set_spread_basis(std::move(basis));
+  const auto followed =
+      value_or_fail(fabric::find_engine(routes_->routing.engine)
+                        ->reroute(routes_->routing, {.view = view, .scope = routes_->routing.tables.scope_ptr()}));
+  report_.balance_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
+  ++report_.samples;
+  report_.jobs += running_.size();
+  report_.hops += balance.hops.size();
+  const auto add = [](Work& sum, const Work& more) {
+    sum.model += more.model;
+    sum.flows += more.flows;
+  };
+  add(report_.engine, work_on(routes_->routing.tables));
+  add(report_.followed, work_on(followed.tables));
+}
+
+RouteTrial::Work RouteTrial::work_on(const fabric::ForwardingTables& tables) const {
+  RoutedJobs jobs(fabric_, routes_->view, tables);
+  for (const auto& [job, running] : running_) jobs.add(job, running.spec, running.gpu_of_rank);
+  const fabric::PathWalker walker(routes_->view, tables);
+  const auto capacity_mbps = fabric::link_capacities_mbps(routes_->view);
+  const RoutedPaths paths(fabric_->topology(), walker, fabric_->gpu_ports(), capacity_mbps);
+  const auto bundle_mbps = fabric_->capacities_mbps(routes_->view);
+  Work work;
+  for (const auto& [job, running] : running_) {
+    const double alone = static_cast<double>(running.gpu_of_rank.size()) * running.alone.period_us;
+    jobs.remove(job);
+    if (const auto told = jobs.contention(running.spec, running.gpu_of_rank)) {
+      work.model += alone / period_us(running.spec, told->shared);
+    }
+    jobs.add(job, running.spec, running.gpu_of_rank);
+    const BackgroundFlows others = beside(job, walker);
+    if (const auto us = flow_period_us(*fabric_, paths, bundle_mbps, running.spec, running.gpu_of_rank, &others)) {
+      work.flows += alone / *us;
+    }
+  }
+  return work;
+}
+
+BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PathWalker& walker) const {
+  BackgroundFlows others;
+  for (const auto& [id, running] : running_) {
+    if (id == job) continue;
+    for (const PortFlow& flow : running.flows) {
+      if (!walker.append(flow.ports, others.links)) continue;
+      others.first.push_back(static_cast<std::uint32_t>(others.links.size()));
+      others.members.push_back(1);
+      others.cap_mbps.push_back(mbps(running, flow));
+    }
+  }
+  return others;
+}
+
+}  // namespace railweave::cli
