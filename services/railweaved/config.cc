@@ -282,6 +282,7 @@ void read_subnet(ConfigFile& entry, LiveConfig& live) {
   entry.read("damping_percent", subnet.damping_percent, 0, 100);
   entry.read("rebalance", subnet.rebalance);
   entry.read("rebalance_seconds", subnet.rebalance_seconds, 1, 86'400);
+  entry.read("follow_jobs", subnet.follow_jobs);
   entry.read("several_lanes", subnet.several_lanes);
   entry.read("administration", subnet.administration);
   entry.read("administration_key_file", subnet.administration_key_file);

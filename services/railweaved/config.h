@@ -34,6 +34,7 @@ struct SubnetConfig {
   std::uint64_t damping_percent = 25;    // of a switch's links, and of the paths between two leaves, at most
   bool rebalance = true;                 // routes are spread again over the links that are left, in direct mode
   std::uint64_t rebalance_seconds = 10;  // once nothing has changed for so long
+  bool follow_jobs = false;              // routes are chosen for the jobs that run, in direct mode
   bool several_lanes = false;  // in direct mode, where routes need them; senders need their paths' service levels
   bool administration = true;  // in direct mode clients are answered (SA)
   std::string administration_key_file;  // of the key of requesters that see all; "": there are none

@@ -90,10 +90,17 @@ constexpr std::tuple kReleasedFields{field("subnet", &LinkReleased::subnet), fie
                                      field("reason", &LinkReleased::reason)};
 constexpr std::tuple kCostsFields{field("costs", &LinkCostsSet::by_link, CostList{}),
                                   field("reason", &LinkCostsSet::reason)};
-constexpr std::tuple kRebalancedFields{
-    field("subnet", &RoutesRebalanced::subnet), field("links", &RoutesRebalanced::links, Strings{}),
-    field("switches", &RoutesRebalanced::switches, Strings{}), field("fullest", &RoutesRebalanced::fullest),
-    field("fullestBefore", &RoutesRebalanced::fullest_before)};
+constexpr std::tuple kHopFields{required_field("switch", &RouteHop::sw), required_field("to", &RouteHop::to),
+                                required_field("port", &RouteHop::port)};
+constexpr std::tuple kRebalancedFields{field("subnet", &RoutesRebalanced::subnet),
+                                       field("links", &RoutesRebalanced::links, Strings{}),
+                                       field("switches", &RoutesRebalanced::switches, Strings{}),
+                                       field("fullest", &RoutesRebalanced::fullest),
+                                       field("fullestBefore", &RoutesRebalanced::fullest_before),
+                                       optional_field("hops", &RoutesRebalanced::hops, list_of<RouteHop>(kHopFields)),
+                                       optional_field("jobs", &RoutesRebalanced::jobs),
+                                       optional_field("askedPermille", &RoutesRebalanced::asked_permille),
+                                       optional_field("askedPermilleBefore", &RoutesRebalanced::asked_permille_before)};
 constexpr std::tuple kReportFields{
     field("link", &LinkReport::link), required_field("state", &LinkReport::state, kLinkState),
     optional_field("damped", &LinkReport::damped), optional_field("linksUp", &LinkReport::links_up),
@@ -163,6 +170,7 @@ constexpr std::tuple kKeptMuteFields{
     field("severity", &AlarmMute::severity, OneOf{kSeverities, "severity"}), field("untilUs", &AlarmMute::until_us)};
 constexpr std::tuple kKeptBasisFields{field("links", &RouteBasis::links, Strings{}),
                                       field("switches", &RouteBasis::switches, Strings{}),
+                                      optional_field("hops", &RouteBasis::hops, list_of<RouteHop>(kHopFields)),
                                       field("sinceUs", &RouteBasis::since_us), field("version", &RouteBasis::version)};
 constexpr std::tuple kKeptCostsFields{field("costs", &LinkCosts::by_link, CostList{}),
                                       field("reason", &LinkCosts::reason), field("actor", &LinkCosts::actor),

@@ -232,6 +232,14 @@ struct MakeHeading {
             "link " + event.link + " is used again: what it did is forgotten" + because(event.reason)};
   }
   EventHeading operator()(const RoutesRebalanced& event) const {
+    if (event.jobs > 0) {
+      return {
+          "route.rebalanced", "subnet", event.subnet, EventSeverity::info,
+          fmt::format(
+              "routes of subnet {} follow {}: {} chosen, which ask the fullest link for {}% of its rate instead of {}%",
+              event.subnet, counted(event.jobs, "job"), counted(event.hops.size(), "next hop"),
+              event.asked_permille / 10, event.asked_permille_before / 10)};
+    }
     const std::size_t out = event.links.size() + event.switches.size();
     return {"route.rebalanced", "subnet", event.subnet, EventSeverity::info,
             out == 0 ? "routes of subnet " + event.subnet + " are spread as cabled again"

@@ -20,7 +20,7 @@ void apply_change(ClusterState& state, const SubnetKeyRotated& body, const Event
 }
 
 void apply_change(ClusterState& state, const RoutesRebalanced& body, const Event& event) {
-  state.put_route_basis(body.subnet, {body.links, body.switches, event.time_us, event.seq});
+  state.put_route_basis(body.subnet, {body.links, body.switches, body.hops, event.time_us, event.seq});
   state.view_version = event.seq;
 }
 

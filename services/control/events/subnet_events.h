@@ -32,12 +32,15 @@ struct LinkReleased {
   std::string reason;
 };
 
-// The subnet's routes are spread again over what is left without these; none: as cabled.
+// The subnet's routes are spread again over what is left without these, with next hops that suit running jobs; none: as cabled.
 struct RoutesRebalanced {
   std::string subnet;
   std::vector<std::string> links;                 // Topology::link_text()
   std::vector<std::string> switches;              // their names
   std::uint64_t fullest = 0, fullest_before = 0;  // link, in pairs of host ports
+  std::vector<RouteHop> hops = {};                // all that are to be in force
+  // Where hops were chosen: for how many jobs, and the share of its rate that they ask of the fullest link, in permille.
+  std::uint64_t jobs = 0, asked_permille = 0, asked_permille_before = 0;
 };
 
 struct Event;

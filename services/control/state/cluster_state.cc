@@ -86,7 +86,7 @@ void ClusterState::follow_spreads() {
 
 void ClusterState::put_route_basis(const std::string& subnet, RouteBasis basis) {
   auto table = std::make_shared<RouteBasisTable>(*route_bases);
-  if (basis.links.empty() && basis.switches.empty()) {
+  if (basis.empty()) {
     table->erase(subnet);
   } else {
     table->insert_or_assign(subnet, std::move(basis));
@@ -104,11 +104,16 @@ void ClusterState::follow_route_bases() {
     for (const auto& name : of_subnet.switches) {
       if (const auto sw = topology().find_switch(name)) basis->switches.push_back(sw);
     }
+    for (const auto& hop : of_subnet.hops) {
+      const auto sw = topology().find_switch(hop.sw);
+      const auto to = topology().find_port(hop.to);
+      if (sw && to) basis->hops.push_back({sw, to, static_cast<std::uint16_t>(hop.port)});
+    }
   }
   std::ranges::sort(basis->links);
   std::ranges::sort(basis->switches);
-  const bool is_any = !basis->links.empty() || !basis->switches.empty();
-  view.set_spread_basis(is_any ? std::move(basis) : nullptr);
+  std::ranges::sort(basis->hops);
+  view.set_spread_basis(basis->empty() ? nullptr : std::move(basis));
 }
 
 void ClusterState::put_costs(LinkCosts costs) {

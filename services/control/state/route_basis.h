@@ -1,5 +1,6 @@
-// What was out of use when a subnet's routes were last spread again over the links that were left. Part of ClusterState:
-// durable and by name, so that a restart computes the same routes; a subnet without one has the routes of its cabling.
+// What was out of use when a subnet's routes were last spread again over the links that were left, and the next hops that were
+// chosen for running jobs. Part of ClusterState: durable and by name, so that a restart computes the same routes; a subnet without
+// one has the routes of its cabling.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,21 @@
 
 namespace railweave::control {
 
+// The port by which a switch sends to an end port.
+struct RouteHop {
+  std::string sw;          // its name
+  std::string to;          // Topology::port_text()
+  std::uint64_t port = 0;  // of the switch
+  friend bool operator==(const RouteHop&, const RouteHop&) = default;
+};
+
 struct RouteBasis {
   std::vector<std::string> links;     // Topology::link_text()
   std::vector<std::string> switches;  // their names
+  std::vector<RouteHop> hops;
   std::int64_t since_us = 0;
   std::uint64_t version = 0;  // seq of the event that set it
+  [[nodiscard]] bool empty() const { return links.empty() && switches.empty() && hops.empty(); }
 };
 
 using RouteBasisTable = std::map<std::string, RouteBasis, std::less<>>;  // by subnet

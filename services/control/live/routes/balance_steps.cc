@@ -1,11 +1,13 @@
-// Routes that are spread again over the links that are left: SubnetRoutes proposes them when the subnet is quiet, and writes
-// them a few blocks at a time. Each moment of the way is proven, as all of it is one delta in the order of its stages.
+// Routes that are spread again over the links that are left, or for the jobs that run: SubnetRoutes proposes them when the subnet is
+// quiet, and writes them a few blocks at a time. Each moment of the way is proven, as all of it is one delta in the order of its stages.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/views/changed_paths.h"
+#include "services/control/views/job_demands.h"
 
 namespace railweave::control {
 
@@ -16,10 +18,13 @@ namespace {
 constexpr std::int64_t kStepEveryUs = 250'000;
 constexpr std::size_t kStepBlocks = 64;  // of all switches together
 
-// What carries no transit now, of the subnet's own links and switches, by name.
-RoutesRebalanced basis_of(const SubnetContext& context, const SubnetLinks& links, const FabricView& view) {
+// What carries no transit now, of the subnet's own links and switches, by name, with the hops that there are.
+RoutesRebalanced basis_of(const SubnetContext& context, const SubnetLinks& links, const ClusterState& state,
+                          const FabricView& view) {
   const Topology& t = *links.topology();
   RoutesRebalanced basis{.subnet = context.options.subnet, .links = {}, .switches = {}};
+  const auto present = state.route_bases->find(context.options.subnet);
+  if (present != state.route_bases->end()) basis.hops = present->second.hops;
   for (const auto& cable : links.cables()) {
     if (!t.joins_switches(cable.link)) continue;
     if (!view.alive(cable.link) || view.drained(cable.link)) basis.links.push_back(t.link_text(cable.link));
@@ -27,6 +32,25 @@ RoutesRebalanced basis_of(const SubnetContext& context, const SubnetLinks& links
   for (const SwitchId sw : links.switches()) {
     if (view.drained(sw)) basis.switches.emplace_back(t.name(sw));
   }
+  return basis;
+}
+
+// The present basis with the hops of routes that follow jobs.
+RoutesRebalanced basis_of(const SubnetContext& context, const ClusterState& state, const FollowedJobs& followed) {
+  constexpr double kPermille = 1000;
+  const Topology& t = state.topology();
+  RoutesRebalanced basis{.subnet = context.options.subnet, .links = {}, .switches = {}};
+  const auto present = state.route_bases->find(context.options.subnet);
+  if (present != state.route_bases->end()) {
+    basis.links = present->second.links;
+    basis.switches = present->second.switches;
+  }
+  for (const ChosenHop& hop : followed.balance.hops) {
+    basis.hops.push_back({std::string(t.name(hop.sw)), t.port_text(hop.to), hop.port});
+  }
+  basis.jobs = followed.jobs;
+  basis.asked_permille = static_cast<std::uint64_t>(std::llround(kPermille * followed.balance.fullest));
+  basis.asked_permille_before = static_cast<std::uint64_t>(std::llround(kPermille * followed.balance.fullest_before));
   return basis;
 }
 
@@ -42,27 +66,47 @@ std::shared_ptr<const SpreadBasis> with_others(const SubnetLinks& links, const F
   for (const auto& name : own.switches) basis->switches.push_back(t.find_switch(name));
   std::ranges::sort(basis->links);
   std::ranges::sort(basis->switches);
-  return basis->links.empty() && basis->switches.empty() ? nullptr : basis;
+  return basis->empty() ? nullptr : basis;
 }
 
 }  // namespace
 
 Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
-  if (context_.mode() != SubnetMode::direct || !context_.options.rebalance || !are_cleared()) return {};
+  const bool is_wanted = context_.options.rebalance || context_.options.follow_jobs;
+  if (context_.mode() != SubnetMode::direct || !is_wanted || !are_cleared()) return {};
   if (steps_.are_under_way) return write_step(state);
   auto made = balance_.take();
+  if (made && made->followed && made->followed->are_too_many) {
+    context_.log().info("routes do not follow jobs: they have more than {:.0f} flows", JobDemands::kMaxFlows);
+  }
   if (made && made->view_version == state.view_version && made->is_worth_it() && are_left_alone(state, *made)) {
-    RoutesRebalanced report = basis_of(context_, links_, wanted_.view());
+    RoutesRebalanced report =
+        made->followed ? basis_of(context_, state, *made->followed) : basis_of(context_, links_, state, wanted_.view());
     report.fullest = made->fullest;
     report.fullest_before = made->fullest_before;
-    context_.log().info("routes are to be spread again: {} instead of {} pairs on the fullest link", made->fullest,
-                        made->fullest_before);
+    if (made->followed) {
+      context_.log().info(
+          "routes are to follow {} jobs: {} next hops, {} instead of {} permille asked of the fullest link",
+          report.jobs, report.hops.size(), report.asked_permille, report.asked_permille_before);
+    } else {
+      context_.log().info("routes are to be spread again: {} instead of {} pairs on the fullest link", made->fullest,
+                          made->fullest_before);
+    }
     if (context_.with.keep_routes) context_.with.keep_routes(made->routes);
     wanted_.prepare(std::move(made->routes));
     context_.with.report(ReportBalance{std::move(report), state.view_version});
   }
+  if (!is_time_to_balance(state)) return {};
   start_balance(state);
+  start_following(state);
   return {};
+}
+
+bool SubnetRoutes::is_time_to_balance(const ClusterState& state) const {
+  const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
+  if (balance_.is_running() || wanted_.view_version() != state.view_version || have_work()) return false;
+  if (!wanted_.are_quiet(context_.now() - after_us)) return false;
+  return state.link_costs->by_link.empty() && !lanes_.are_lacking();
 }
 
 // Jobs with guarantees keep their paths. The decision asks again, on the state that it is made on.
@@ -81,24 +125,41 @@ bool SubnetRoutes::are_left_alone(const ClusterState& state, const BalancedRoute
   return false;
 }
 
+BalanceInput SubnetRoutes::balance_input(const ClusterState& state) const {
+  BalanceInput in{.base = wanted_.base(),
+                  .input = wanted_.base()->input,
+                  .now = wanted_.routing(),
+                  .planes = wanted_.planes(),
+                  .view_version = state.view_version};
+  in.input.view = wanted_.view();
+  in.input.threads = 1;
+  return in;
+}
+
 // Once for each view of the state.
 void SubnetRoutes::start_balance(const ClusterState& state) {
-  const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
-  if (balance_.is_running() || steps_.compared_version == state.view_version) return;
-  if (wanted_.view_version() != state.view_version || have_work() || !wanted_.are_quiet(context_.now() - after_us)) {
-    return;
-  }
-  if (!state.link_costs->by_link.empty() || lanes_.are_lacking()) return;
+  if (!context_.options.rebalance || steps_.compared_version == state.view_version) return;
   steps_.compared_version = state.view_version;
   if (!wanted_.base()->choice.engine->incremental()) return;
-  RoutingInput input = wanted_.base()->input;
-  input.view = wanted_.view();
-  auto basis = with_others(links_, input.view, basis_of(context_, links_, input.view));
-  const FabricView before = input.view;
-  input.view.set_spread_basis(std::move(basis));
-  if (input.view.is_based_alike(before)) return;
-  input.threads = 1;
-  balance_.start(wanted_.base(), std::move(input), wanted_.routing(), wanted_.planes(), state.view_version);
+  BalanceInput in = balance_input(state);
+  in.input.view.set_spread_basis(with_others(links_, in.input.view, basis_of(context_, links_, state, in.input.view)));
+  if (in.input.view.is_based_alike(wanted_.view())) return;
+  balance_.start([in = std::move(in)] { return balanced_routes(in); });
+}
+
+// Once for each view of the state and each set of places of jobs, not more often than routes are spread again.
+void SubnetRoutes::start_following(const ClusterState& state) {
+  if (!context_.options.follow_jobs || balance_.is_running()) return;
+  const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
+  if (steps_.followed_at_us != 0 && context_.now() - steps_.followed_at_us < after_us) return;
+  bool is_other = steps_.followed_version != state.view_version;
+  steps_.followed_jobs.follow(state, [&](JobId) { is_other = true; }, [&](const JobPtr&) { is_other = true; });
+  if (!is_other) return;
+  steps_.followed_version = state.view_version;
+  steps_.followed_at_us = context_.now();
+  if (!wanted_.base()->choice.engine->takes_chosen_hops()) return;
+  balance_.start(
+      [in = balance_input(state), state, subnet = links_.subnet()] { return followed_routes(in, state, subnet); });
 }
 
 // The first blocks of what still differs: any beginning of a delta is a moment that it was proven for.

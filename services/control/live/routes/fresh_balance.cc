@@ -1,31 +1,69 @@
 #include "services/control/live/routes/fresh_balance.h"
 
 #include <chrono>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "fabric/base/check.h"
 #include "services/control/live/routes/route_audit.h"
+#include "services/control/views/changed_paths.h"
+#include "services/control/views/job_demands.h"
 
 namespace railweave::control {
 
-void FreshBalance::start(FabricRoutesPtr base, fabric::RoutingInput input, fabric::Routing now,
-                         std::vector<fabric::PlaneId> planes, std::uint64_t view_version) {
+bool BalancedRoutes::is_worth_it() const {
+  if (!is_verified) return false;
+  if (followed) return followed->balance.cost_before > 1.05 * followed->balance.cost;
+  return fullest_before * 20 > fullest * 21;
+}
+
+std::optional<BalancedRoutes> balanced_routes(const BalanceInput& in) {
+  auto routing = in.base->choice.engine->reroute(in.now, in.input);
+  if (!routing) return std::nullopt;
+  const fabric::AuditOptions loads_only{.shift_samples = 0, .max_examples = 1, .run = {}};
+  const auto before = audit_of(in.input.view, in.now, in.planes, loads_only);
+  const auto after = audit_of(in.input.view, *routing, in.planes, loads_only);
+  return BalancedRoutes{.routes = std::make_shared<const FabricRoutes>(in.input, in.base->choice, std::move(*routing)),
+                        .view_version = in.view_version,
+                        .fullest = after.max_link_load_hosts,
+                        .fullest_before = before.max_link_load_hosts,
+                        .is_verified = after.verified(),
+                        .followed = std::nullopt};
+}
+
+std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterState& state, fabric::SubnetId subnet) {
+  JobDemands asked = job_demands(state, in.now.tables, subnet);
+  if (asked.is_incomplete) {
+    return BalancedRoutes{.routes = nullptr,
+                          .view_version = in.view_version,
+                          .followed = FollowedJobs{.jobs = asked.jobs, .are_too_many = true, .balance = {}}};
+  }
+  const fabric::Topology& t = state.topology();
+  std::set<fabric::HostId> guaranteed;
+  for (const JobId id : *state.guaranteed) {
+    if (const JobPtr job = state.jobs.find(id)) guaranteed.merge(hosts_of(t, *job));
+  }
+  fabric::TrafficBalanceOptions options;
+  if (!guaranteed.empty()) {
+    options.stays = [&](fabric::PortId port) { return guaranteed.contains(t.host(t.hca_of(port))); };
+  }
+  fabric::TrafficBalance balance = fabric::balance_traffic(in.input.view, in.now, asked.demands, options);
+  if (!balance.is_changed) return std::nullopt;
+  auto basis = std::make_shared<fabric::SpreadBasis>();
+  if (in.input.view.spread_basis()) *basis = *in.input.view.spread_basis();
+  std::erase_if(basis->hops, [&](const fabric::ChosenHop& hop) { return t.subnet(hop.sw) == subnet; });
+  basis->hops.insert(basis->hops.end(), balance.hops.begin(), balance.hops.end());
+  std::ranges::sort(basis->hops);
+  in.input.view.set_spread_basis(std::move(basis));
+  auto made = balanced_routes(in);
+  if (made) made->followed = FollowedJobs{.jobs = asked.jobs, .balance = std::move(balance)};
+  return made;
+}
+
+void FreshBalance::start(std::function<std::optional<BalancedRoutes>()> compute) {
   RAILWEAVE_CHECK(!is_running(), "one computation at a time");
-  running_ = std::async(policy_,
-                        [base = std::move(base), input = std::move(input), now = std::move(now),
-                         planes = std::move(planes), view_version]() -> std::optional<BalancedRoutes> {
-                          auto routing = base->choice.engine->reroute(now, input);
-                          if (!routing) return std::nullopt;
-                          const fabric::AuditOptions loads_only{.shift_samples = 0, .max_examples = 1, .run = {}};
-                          const auto before = audit_of(input.view, now, planes, loads_only);
-                          const auto after = audit_of(input.view, *routing, planes, loads_only);
-                          return BalancedRoutes{
-                              .routes = std::make_shared<const FabricRoutes>(input, base->choice, std::move(*routing)),
-                              .view_version = view_version,
-                              .fullest = after.max_link_load_hosts,
-                              .fullest_before = before.max_link_load_hosts,
-                              .is_verified = after.verified()};
-                        });
+  running_ = std::async(policy_, std::move(compute));
 }
 
 std::optional<BalancedRoutes> FreshBalance::take() {

@@ -84,7 +84,8 @@ Result<void> SubnetRoutes::bring_to_wanted(const ClusterState& state, const Repa
   const bool is_other_basis = wanted_.exist() && applied_.are_known() && !view.is_based_alike(wanted_.view());
   const auto update = wanted_.compute(view, state.view_version, context_.now());
   if (update && !update->is_same)
-    steps_.are_under_way = is_other_basis && context_.options.rebalance && context_.mode() == SubnetMode::direct;
+    steps_.are_under_way = is_other_basis && (context_.options.rebalance || context_.options.follow_jobs) &&
+                           context_.mode() == SubnetMode::direct;
   context_.alarms().set_subnet("routes.impossible", AlarmSeverity::critical,
                                update ? "" : "no routes for " + context_.name() + ": " + update.error().text());
   if (!update) {

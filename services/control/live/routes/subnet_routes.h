@@ -23,6 +23,7 @@
 #include "services/control/live/routes/tables_in_force.h"
 #include "services/control/live/routes/truth_probe.h"
 #include "services/control/live/routes/wanted_routes.h"
+#include "services/control/views/placed_jobs.h"
 
 namespace railweave::control {
 
@@ -115,7 +116,10 @@ class SubnetRoutes {
   Result<void> program_beside(const ClusterState& state, const RepairCause& cause, std::int64_t computed_us,
                               const ClearedRoutes& cleared);
   Result<void> write_step(const ClusterState& state);
+  [[nodiscard]] bool is_time_to_balance(const ClusterState& state) const;
+  [[nodiscard]] BalanceInput balance_input(const ClusterState& state) const;
   void start_balance(const ClusterState& state);
+  void start_following(const ClusterState& state);
   [[nodiscard]] bool are_left_alone(const ClusterState& state, const BalancedRoutes& made) const;
   void compare_with_opensm();
   Result<void> read_all();
@@ -155,6 +159,10 @@ class SubnetRoutes {
     std::uint64_t compared_version = UINT64_MAX;  // of the state's view that was compared with fresh balance
     bool are_under_way = false;                   // they are being written, and nothing else has changed
     std::int64_t last_us = 0;
+    // What hops were last looked for.
+    PlacedJobs followed_jobs;
+    std::uint64_t followed_version = UINT64_MAX;  // of the state's view
+    std::int64_t followed_at_us = 0;              // 0: not yet
   };
   Steps steps_;
   RouteLanes lanes_;
