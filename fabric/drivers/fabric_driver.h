@@ -153,8 +153,10 @@ class FabricDriver {
   virtual void yield_when(std::function<bool()> another_writes) = 0;
   // Asks the subnet whether writing is allowed: by the mode, and because no other subnet manager is master.
   virtual Result<void> may_write() = 0;
-  // Assigns LIDs and brings every cabled port to active. sm_lid: where devices send traps; 0: the local port.
-  virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) = 0;
+  // Assigns LIDs and brings every cabled port to active, but for those that are `unused` and the other ends of their cables, which
+  // stay as they are. sm_lid: where devices send traps; 0: the local port.
+  virtual Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid,
+                                         std::span<const PortRef> unused) = 0;
   // Writes what differs of the tables and reads it back, port by port. Error only where nothing can be written at all.
   virtual Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) = 0;
   // Gives every port the management key of this generation, and reads it back; releases: takes it away, for another subnet

@@ -350,7 +350,8 @@ Result<ProgramReport> InfinibandDriver::program(const Topology& topology, const 
   return LftWriter(exchange_, map_, topology, delta, writing).run();
 }
 
-Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> lids, Lid sm_lid) {
+Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> lids, Lid sm_lid,
+                                                 std::span<const PortRef> unused) {
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   if (sm_lid == 0 && map_.here != kNoNode) {
     const SubnetNode& here = map_.nodes[map_.here];
@@ -369,7 +370,7 @@ Result<BringUpReport> InfinibandDriver::bring_up(std::span<const LidAssignment> 
   }
   PortWriter writer(exchange_, map_);
   if (auto set = writer.set_lids(lids, sm_lid); !set) return std::unexpected(set.error());
-  if (auto activated = writer.activate_links(); !activated) return std::unexpected(activated.error());
+  if (auto activated = writer.activate_links(unused); !activated) return std::unexpected(activated.error());
   index_lids();
   BringUpReport report = writer.take_report();
   report.asked = exchange_.counts().sent - before;

@@ -63,7 +63,8 @@ class InfinibandDriver final : public FabricDriver {
   // Error "ib.otherMaster" or "ib.observeOnly".
   void yield_when(std::function<bool()> another_writes) override { another_writes_ = std::move(another_writes); }
   Result<void> may_write() override;
-  Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+  Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid,
+                                 std::span<const PortRef> unused) override;
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;
   Result<ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) override;
 

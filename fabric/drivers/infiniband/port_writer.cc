@@ -109,19 +109,25 @@ void PortWriter::advance(std::uint32_t node, std::uint8_t port, PortState to) {
   });
 }
 
-Result<void> PortWriter::activate_links() {
-  if (auto advanced = advance_links(); !advanced) return advanced;
-  return std::exchange(fell_back_, false) ? advance_links() : Result<void>();
+Result<void> PortWriter::activate_links(std::span<const PortRef> unused) {
+  const std::set<PortRef> left(unused.begin(), unused.end());
+  if (auto advanced = advance_links(left); !advanced) return advanced;
+  return std::exchange(fell_back_, false) ? advance_links(left) : Result<void>();
 }
 
-Result<void> PortWriter::advance_links() {
+Result<void> PortWriter::advance_links(const std::set<PortRef>& unused) {
+  const auto is_unused = [&](std::uint32_t node, std::size_t port) {
+    return unused.contains({map_.nodes[node].guid(), static_cast<std::uint8_t>(port)});
+  };
   for (const auto& [from, to] :
        {std::pair(PortState::initialize, PortState::armed), std::pair(PortState::armed, PortState::active)}) {
     for (std::uint32_t n = 0; n < map_.nodes.size(); ++n) {
       if (!map_.nodes[n].present) continue;
       for (std::size_t p = 1; p < map_.nodes[n].ports.size(); ++p) {
         const SubnetPort& port = map_.nodes[n].ports[p];
-        if (port.peer != kNoNode && port.read && port.info.state == from) advance(n, static_cast<std::uint8_t>(p), to);
+        if (port.peer == kNoNode || !port.read || port.info.state != from) continue;
+        if (is_unused(n, p) || is_unused(port.peer, port.peer_port)) continue;
+        advance(n, static_cast<std::uint8_t>(p), to);
       }
     }
     if (auto ran = exchange_.run(); !ran) return ran;  // all are armed before the first is active

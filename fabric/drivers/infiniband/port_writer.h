@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 
 #include "fabric/drivers/fabric_driver.h"
 #include "fabric/drivers/infiniband/mad_exchange.h"
 #include "fabric/drivers/infiniband/subnet_map.h"
+#include "fabric/qos/port_tables.h"
 
 namespace railweave::fabric::infiniband {
 
@@ -18,14 +20,14 @@ class PortWriter {
 
   // Each returns when everything is answered; what failed is in the report.
   Result<void> set_lids(std::span<const LidAssignment> lids, Lid sm_lid);
-  Result<void> activate_links();
+  Result<void> activate_links(std::span<const PortRef> unused);
   // A port whose clients are to ask the administration again, at this level. Queued until run_announcements().
   void announce(std::uint32_t node, std::uint8_t port, std::uint8_t level, std::function<void()> taken);
   Result<void> run_announcements() { return exchange_.run(); }
   [[nodiscard]] BringUpReport take_report() { return std::move(report_); }
 
  private:
-  Result<void> advance_links();
+  Result<void> advance_links(const std::set<PortRef>& unused);
   static bool has(const PortInfo& present, const PortSetting& setting);
   using Done = std::function<void(const PortInfo&)>;
   void change(std::uint32_t node, std::uint8_t port, const PortSetting& setting, Done done);

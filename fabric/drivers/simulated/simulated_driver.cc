@@ -194,7 +194,7 @@ Result<void> SimulatedDriver::may_write() {
   return fail(ErrorKind::conflict, "ib.otherMaster", "another subnet manager is master of this subnet");
 }
 
-Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> lids, Lid) {
+Result<BringUpReport> SimulatedDriver::bring_up(std::span<const LidAssignment> lids, Lid, std::span<const PortRef>) {
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   BringUpReport report;
   for (const LidAssignment& wanted : lids) {

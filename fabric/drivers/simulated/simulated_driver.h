@@ -32,7 +32,8 @@ class SimulatedDriver final : public FabricDriver {
   Result<ProgramReport> program(const Topology& topology, const ForwardingDelta& delta) override;
   void yield_when(std::function<bool()> another_writes) override { another_writes_ = std::move(another_writes); }
   Result<void> may_write() override;
-  Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid) override;
+  Result<BringUpReport> bring_up(std::span<const LidAssignment> lids, Lid sm_lid,
+                                 std::span<const PortRef> unused) override;
   Result<ManagementKeysReport> keep_keys(std::uint64_t generation, bool releases) override;
   // Every port has 8 data VLs, 8 and 8 arbitration entries and 32 PKeys, of which the first is 0xffff.
   Result<PortTablesReport> program_ports(std::span<const PortTables> wanted) override;

@@ -159,7 +159,7 @@ int program(std::unique_ptr<MadPort> port, const Arguments& arguments) {
     lids.push_back({guid, static_cast<std::uint8_t>(topology->number(end)), (*scope)->lid(d), 0});
     if (guid == driver.map().nodes[driver.map().here].guid()) ours = (*scope)->lid(d);
   }
-  const auto up = driver.bring_up(lids, ours);
+  const auto up = driver.bring_up(lids, ours, {});
   if (!up) return fail_with(up.error());
   for (const auto& failed : up->failed) std::fprintf(stderr, "bring up: %s\n", failed.c_str());
   const auto bring_up_s = since(start);
@@ -189,7 +189,7 @@ int program(std::unique_ptr<MadPort> port, const Arguments& arguments) {
     if (!after) return fail_with(after.error());
     const ForwardingDelta delta = compute_delta(view, *routing, *after);
     const double computed_s = since(start);
-    const auto activated = driver.bring_up({}, ours);  // what came back starts in state initialize
+    const auto activated = driver.bring_up({}, ours, {});  // what came back starts in state initialize
     const auto written = driver.program(*topology, delta);
     if (!written) return fail_with(written.error());
     std::snprintf(head, sizeof head,

@@ -62,7 +62,7 @@ class ClientNoticesTest : public SmallSubnetTest {
                        .port = static_cast<std::uint8_t>(n < 4 ? 1 : 0),
                        .lid = static_cast<Lid>(n + 1)});
     }
-    EXPECT_TRUE(driver().bring_up(lids_, 0)->failed.empty());
+    EXPECT_TRUE(driver().bring_up(lids_, 0, {})->failed.empty());
   }
   AdministrationReport administer() {
     return driver().administer({.routing = routing_, .partitions = {}, .tables = nullptr}).value();
@@ -91,7 +91,7 @@ TEST_F(ClientNoticesTest, APortThatLostItsLidIsToldAgain) {
   EXPECT_EQ(administer().announced, 4U);
   subnet_->node(2).ports[1].lid = 0;
   ASSERT_TRUE(driver().sweep(true));
-  EXPECT_TRUE(driver().bring_up(lids_, 0)->failed.empty());
+  EXPECT_TRUE(driver().bring_up(lids_, 0, {})->failed.empty());
   EXPECT_EQ(administer().announced, 1U);
 }
 

@@ -303,7 +303,7 @@ TEST_F(InfinibandDriverTest, BringsUpLidsAndLinksAndWritesNothingTwice) {
   std::vector<LidAssignment> lids;
   for (unsigned i = 0; i < 4; ++i) lids.push_back({Guid(0x1000U + 16 * i), 1, static_cast<Lid>(10 + i), 0});
   for (unsigned i = 0; i < 4; ++i) lids.push_back({Guid(0x2000U + i), 0, static_cast<Lid>(1 + i), 0});
-  const auto report = driver().bring_up(lids, 10);
+  const auto report = driver().bring_up(lids, 10, {});
   ASSERT_TRUE(report);
   EXPECT_THAT(report->failed, testing::IsEmpty());
   EXPECT_EQ(report->lids_set, 8U);
@@ -313,8 +313,20 @@ TEST_F(InfinibandDriverTest, BringsUpLidsAndLinksAndWritesNothingTwice) {
   EXPECT_EQ(subnet_->node(kSpine2).ports[0].lid, 4U);
   EXPECT_EQ(subnet_->node(kSpine2).ports[1].state, 4U);
   const std::size_t before = sets(IB_ATTR_PORT_INFO);
-  EXPECT_EQ(driver().bring_up(lids, 10)->lids_set, 0U);
+  EXPECT_EQ(driver().bring_up(lids, 10, {})->lids_set, 0U);
   EXPECT_EQ(sets(IB_ATTR_PORT_INFO), before);
+}
+
+TEST_F(InfinibandDriverTest, UnusedPortsAndTheOtherEndsOfTheirCablesPassNoPackets) {
+  discover();
+  const auto& port = subnet_->node(kSpine2).ports[1];
+  const auto& other = subnet_->node(port.peer).ports[port.peer_port];
+  const std::vector<PortRef> unused{{Guid(subnet_->node(kSpine2).guid), 1}};
+  EXPECT_EQ(driver().bring_up({}, 10, unused)->ports_activated, 14U);
+  EXPECT_EQ(port.state, 2U);
+  EXPECT_EQ(other.state, 2U);
+  EXPECT_EQ(driver().bring_up({}, 10, {})->ports_activated, 2U);
+  EXPECT_EQ(port.state, 4U);
 }
 
 TEST_F(InfinibandDriverTest, AnObserverWritesNothing) {
@@ -334,7 +346,7 @@ TEST_F(InfinibandDriverTest, AnObserverWritesNothing) {
 TEST_F(InfinibandDriverTest, ATrapNamesItsSwitch) {
   discover();
   const std::vector<LidAssignment> lids{{Guid(0x2002), 0, 7, 0}};
-  ASSERT_TRUE(driver().bring_up(lids, 10));
+  ASSERT_TRUE(driver().bring_up(lids, 10, {}));
   Mad trap = lid_routed_smp(MadMethod::trap, Attribute::notice, 0);
   mad_set_field(trap.data() + 64, 0, IB_NOTICE_IS_GENERIC_F, 1);
   mad_set_field(trap.data() + 64, 0, IB_NOTICE_TRAP_NUMBER_F, 128);

@@ -99,7 +99,7 @@ TEST_F(ManagementKeysTest, WhatTheManagerWritesIsTakenAsBefore) {
     const std::uint8_t number = n < 4 ? 1 : 0;
     lids.push_back({Guid(subnet_->node(n).guid), number, static_cast<Lid>(100 + n), 0});
   }
-  const auto up = driver().bring_up(lids, 0);
+  const auto up = driver().bring_up(lids, 0, {});
   ASSERT_TRUE(up);
   EXPECT_TRUE(up->failed.empty());
   EXPECT_EQ(keyed(kLeaf2).lid, 105U);

@@ -27,7 +27,7 @@ class MulticastWriterTest : public SmallSubnetTest {
   // What is there now.
   void look() {
     ASSERT_TRUE(driver().sweep(true));
-    ASSERT_TRUE(driver().bring_up(lids_, 0));
+    ASSERT_TRUE(driver().bring_up(lids_, 0, {}));
     RoutingInput input;
     input.view = FabricView(driver().discover()->topology);
     input.scope = RoutingScope::make(input.view.topology_ptr(), {.switch_management = true}).value();

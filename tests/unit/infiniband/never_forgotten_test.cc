@@ -73,11 +73,11 @@ TEST_F(NeverForgottenTest, PortsAreActiveASweepAfterTheLastLoss) {
     }
     subnet_->lose(0.45, seed);
     (void)driver().sweep();
-    const auto lossy = driver().bring_up(lids, 0);
+    const auto lossy = driver().bring_up(lids, 0, {});
     failed += lossy ? lossy->failed.size() : 0;
     subnet_->lose(0, seed);
     ASSERT_TRUE(driver().sweep());
-    const auto whole = driver().bring_up(lids, 0);
+    const auto whole = driver().bring_up(lids, 0, {});
     ASSERT_TRUE(whole);
     EXPECT_THAT(whole->failed, testing::IsEmpty()) << "seed " << seed;
     for (int n = 0; n < 8; ++n) {

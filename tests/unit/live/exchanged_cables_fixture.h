@@ -67,8 +67,10 @@ class ExchangedCables : public LiveTest {
   // Pairs of adapters that the tables switches hold do not bring together, and the links (of the truth) that carry some.
   struct Walked {
     std::size_t pairs = 0, lost = 0;
+    std::size_t round = 0;  // of the lost ones: packets go round until they die
     std::set<std::string> used;
   };
+  static constexpr unsigned kMaxHops = 16;
   [[nodiscard]] Walked walk_by_hand() const {
     Walked walked;
     const fabric::Topology& t = *truth_;
@@ -80,7 +82,8 @@ class ExchangedCables : public LiveTest {
         auto at = t.peer(t.ports(from).front());
         std::vector<std::string> links;
         bool arrives = false;
-        for (unsigned hops = 0; at && lid != 0 && hops < 16; ++hops) {
+        unsigned hops = 0;
+        for (; at && lid != 0 && hops < kMaxHops; ++hops) {
           const auto sw = t.switch_of(at);
           const auto out = switches_->out_port(t.guid(sw), lid);
           if (out == 0 || out > t.ports(sw).size()) break;
@@ -93,6 +96,7 @@ class ExchangedCables : public LiveTest {
         }
         if (arrives) walked.used.insert(links.begin(), links.end());
         walked.lost += arrives ? 0 : 1;
+        walked.round += hops == kMaxHops ? 1 : 0;
       }
     }
     return walked;

@@ -117,6 +117,73 @@ TEST_F(ExchangedCables, ACableInAPortThatIsNotAcceptedIsReportedAndLeftUnused) {
   EXPECT_EQ(walk_by_hand().lost, 0U);
 }
 
+// Half done, so that what is accepted stays in force: a switch, another or the same, is where a host was.
+enum class InItsPlace : std::uint8_t { spine, other_leaf, same_leaf };
+class AHostsCableLeadsToASwitch : public ExchangedCables, public testing::WithParamInterface<InItsPlace> {};
+
+TEST_P(AHostsCableLeadsToASwitch, NothingIsSentIntoIt) {
+  start_tree();
+  Recabled cables(*topology_);
+  const auto host = cables.cable_at("p0-leaf-0", 1);
+  const auto uplink = cables.cable_at("p0-leaf-0", kFirstUplink + 1);
+  const auto other = GetParam() == InItsPlace::spine        ? cables.cable_at("p0-leaf-1", kFirstUplink)
+                     : GetParam() == InItsPlace::other_leaf ? cables.cable_at("p0-leaf-1", 1)
+                                                            : cables.cable_at("p0-leaf-0", 2);
+  cables.exchange(host, other, GetParam() != InItsPlace::spine).unplug(other);
+  become(cables);
+  const auto hosts = topology_->hcas().size();
+  const std::size_t unplugged = GetParam() == InItsPlace::spine ? 1 : 2;
+  for (const unsigned count : {1U, 5U}) {  // found, and looked at again
+    sweeps(count);
+    const Walked walked = walk_by_hand();
+    EXPECT_EQ(walked.round, 0U);
+    EXPECT_EQ(walked.lost, walked.pairs - (hosts - unplugged) * (hosts - unplugged - 1));
+    EXPECT_EQ(accepted().digest, intended_digest_);
+    EXPECT_EQ(alarms("routes.blackHole"), 0U) << alarm_text("routes.blackHole");
+    EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+  }
+  // What fails meanwhile is repaired, without it as well.
+  become(cables.unplug(uplink));
+  sweeps(1);
+  EXPECT_EQ(walk_by_hand().round, 0U);
+  // A controller that starts finds it so.
+  make_controller();
+  sweeps(1);
+  EXPECT_EQ(walk_by_hand().round, 0U);
+  become(Recabled(*topology_));
+  sweeps(2);
+  EXPECT_EQ(walk_by_hand().lost, 0U);
+  expect_as_intended();
+}
+
+INSTANTIATE_TEST_SUITE_P(InItsPlace, AHostsCableLeadsToASwitch,
+                         testing::Values(InItsPlace::spine, InItsPlace::other_leaf, InItsPlace::same_leaf));
+
+TEST_F(ExchangedCables, WhatThePartsOfASubnetKnewOfEachOtherIsDropped) {
+  start_live({.hosts_per_leaf = 3, .spines_per_pod = 1, .gpus_per_host = 2});
+  settle();
+  Recabled cables(*topology_);
+  // The only uplink of a leaf leads to a host now, and that host's cable from its leaf to the spine.
+  become(cables.exchange(cables.cable_at("p0-leaf-0", kFirstUplink), cables.cable_at("p0-leaf-1", 1)));
+  sweeps(4);
+  ASSERT_NE(accepted().intended, nullptr);
+  std::size_t apart = 0;
+  const auto& t = *truth_;
+  const auto is_first = [&](fabric::SwitchId sw) { return t.name(sw) == "p0-leaf-0"; };
+  for (const auto hca : t.hcas()) {
+    const bool is_apart = is_first(t.switch_of(t.peer(t.ports(hca).front())));
+    for (const auto sw : t.switches()) {
+      if (is_first(sw) == is_apart) continue;
+      ++apart;
+      EXPECT_EQ(switches_->out_port(t.guid(sw), switches_->lid(t.guid(hca), 1)), fabric::kNoPort)
+          << t.name(sw) << " to " << t.description(hca);
+    }
+  }
+  EXPECT_GT(apart, 20U);
+  EXPECT_EQ(walk_by_hand().round, 0U);
+  EXPECT_EQ(status()->phase, SubnetPhase::synced) << status()->problem;
+}
+
 TEST_F(ExchangedCables, SeveralExchangesAtOnceAndOfThreeCablesAndOfHosts) {
   start_tree();
   Recabled cables(*topology_);

@@ -59,8 +59,9 @@ class SharedDriver final : public fabric::FabricDriver {
   }
   void yield_when(std::function<bool()> another_writes) override { driver_->yield_when(std::move(another_writes)); }
   Result<void> may_write() override { return driver_->may_write(); }
-  Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid) override {
-    return driver_->bring_up(lids, sm_lid);
+  Result<fabric::BringUpReport> bring_up(std::span<const fabric::LidAssignment> lids, fabric::Lid sm_lid,
+                                         std::span<const fabric::PortRef> unused) override {
+    return driver_->bring_up(lids, sm_lid, unused);
   }
   Result<fabric::PortTablesReport> program_ports(std::span<const fabric::PortTables> wanted) override {
     auto report = driver_->program_ports(wanted);

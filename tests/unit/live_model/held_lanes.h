@@ -50,15 +50,20 @@ class HeldLanes {
  private:
   using Channel = std::tuple<int, unsigned, unsigned>;  // switch, port to leave by, lane
 
+  // Both ends are active.
+  [[nodiscard]] bool passes(const fabric::infiniband::MemorySubnet::Port& port) const {
+    return port.peer >= 0 && port.state == 4 && subnet_.node(port.peer).ports[port.peer_port].state == 4;
+  }
   void walk(int from, int to, unsigned level) {
     const unsigned lid = subnet_.node(to).ports[1].lid;
+    if (!passes(subnet_.node(from).ports[1])) return;
     int at = subnet_.node(from).ports[1].peer;
     unsigned in = subnet_.node(from).ports[1].peer_port;
     std::vector<Channel> path;
     for (unsigned hops = 0; at >= 0 && subnet_.node(at).is_switch && hops < 64; ++hops) {
       auto& sw = subnet_.node(at);
       const unsigned out = lid == 0 || lid > sw.linear_top ? 255 : sw.lft[lid];
-      if (out == 0 || out >= sw.ports.size() || sw.ports[out].peer < 0) break;
+      if (out == 0 || out >= sw.ports.size() || !passes(sw.ports[out])) break;
       const int next = sw.ports[out].peer;
       if (subnet_.node(next).is_switch) {
         const auto& bytes = sw.ports[out].sl_to_vl[in];

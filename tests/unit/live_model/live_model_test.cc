@@ -28,6 +28,7 @@ class LiveModel {
 
   // Of all models that ended with all cables up: how many, and how many of them with some exchanged.
   static inline std::uint64_t whole_ = 0, exchanged_ = 0, on_one_lane_ = 0, on_several_ = 0;
+  static inline std::uint64_t misled_ = 0;  // entries that are to drop, as a switch is where an end port was
 
   // "" or what is wrong.
   std::string run() {
@@ -191,6 +192,10 @@ class LiveModel {
                                               : topology_->ports(topology_->find_hca(guid));
     return ports[port - 1];
   }
+  [[nodiscard]] bool leads_to_switch(int node, unsigned port) {
+    const int peer = world_.subnet.node(node).ports[port].peer;
+    return peer >= 0 && world_.is_switch(peer);
+  }
   // Cables that are all up and can be asked are in force as they are. "": so it is, or it is not to be known.
   std::string judge_cabling(const std::vector<bool>& reached) {
     const bool is_whole = std::ranges::all_of(world_.cables, &RandomSubnet::Cable::is_up) &&
@@ -264,9 +269,13 @@ class LiveModel {
         const auto& lft = world_.subnet.node(node).lft;
         const unsigned has = lid > world_.subnet.node(node).linear_top ? 255 : lft[lid];
         const auto port = wanted->tables.out_port(sw, id);
-        if (has == (port == fabric::kNoPort ? 255U : port)) continue;
+        unsigned should = port == fabric::kNoPort ? 255U : port;
+        // In the place of the end port's cable one of a switch: what went in would come round again.
+        if (should != 255 && scope.destination(id).home == sw && leads_to_switch(node, port)) should = 255;
+        misled_ += should != port && port != fabric::kNoPort ? 1 : 0;
+        if (has == should) continue;
         return name(node) + " sends LID " + std::to_string(lid) + " to port " + std::to_string(has) + ", not " +
-               std::to_string(port) + "\n";
+               std::to_string(should) + "\n";
       }
     }
     return "";
@@ -298,6 +307,7 @@ TEST_P(LiveModelTest, SwitchesHoldWhatTheTruthGivesOrAnAlarmNamesWhatDiffers) {
   RecordProperty("whole", std::to_string(LiveModel::whole_));
   RecordProperty("exchanged", std::to_string(LiveModel::exchanged_));
   EXPECT_TRUE(seeds < 100 || LiveModel::exchanged_ > 0) << "no model ended with exchanged cables";
+  EXPECT_TRUE(seeds < 100 || LiveModel::misled_ > 0) << "no model ended with a switch where an end port was";
   EXPECT_TRUE(seeds < 100 || LiveModel::on_one_lane_ > 0) << "no model ended on one lane";
   EXPECT_TRUE(seeds < 100 || LiveModel::on_several_ > 0) << "no model ended on several lanes";
 }

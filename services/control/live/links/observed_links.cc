@@ -159,6 +159,7 @@ ObservedLinks::Change ObservedLinks::observe(const FabricDriver& driver, bool br
                                              const FabricView& known, bool may_hold) {
   Change change{.is_first = states_.empty()};
   note_sights(driver, at.unix_us);
+  misled_ = links_.misled(driver);
   found_ = links_.states(driver, bringing_up, found_);
   count_flaps(at.now_us);
   auto states = found_;

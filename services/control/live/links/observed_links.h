@@ -66,6 +66,8 @@ class ObservedLinks {
   // There are no routes to be written without what is held: it is used until it is calm.
   void use_all();
   [[nodiscard]] const SeenRates& rates() const { return rates_; }
+  // As SubnetLinks::misled() has them.
+  [[nodiscard]] const std::vector<fabric::LinkId>& misled() const { return misled_; }
 
  private:
   void note_sights(const fabric::FabricDriver& driver, std::int64_t unix_us);
@@ -89,6 +91,7 @@ class ObservedLinks {
   std::uint64_t pairs_lost_ = 0;
   std::size_t held_ = 0;
   SeenRates rates_;
+  std::vector<fabric::LinkId> misled_;
 };
 
 }  // namespace railweave::control

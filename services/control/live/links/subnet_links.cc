@@ -71,8 +71,36 @@ std::vector<LinkState> SubnetLinks::states(const FabricDriver& driver, bool brin
 bool SubnetLinks::need_activation(const FabricDriver& driver) const {
   return std::ranges::any_of(cables_, [&](const Cable& cable) {
     const LinkReading reading = driver.read_link(cable.a, cable.a_port);
-    return reading.up && !reading.active;
+    return reading.up && !reading.active && reading.peer == cable.b && reading.peer_port == cable.b_port;
   });
+}
+
+std::vector<LinkId> SubnetLinks::misled(const FabricDriver& driver) const {
+  std::vector<LinkId> misled;
+  for (const Cable& cable : cables_) {
+    if (topology_->joins_switches(cable.link)) continue;
+    const LinkReading reading = driver.read_link(cable.a, cable.a_port);
+    if (reading.up && reading.peer != cable.b && !topology_->find_hca(reading.peer)) misled.push_back(cable.link);
+  }
+  return misled;
+}
+
+std::vector<PortRef> SubnetLinks::unused_ports(const FabricDriver& driver) const {
+  const Topology& t = *topology_;
+  std::vector<PortRef> unused;
+  for (const SwitchId sw : switches_) {
+    for (const PortId port : t.ports(sw)) {
+      const LinkReading reading = driver.read_link(t.guid(sw), t.number(port));
+      if (!reading.up) continue;
+      const PortId peer = t.peer(port);
+      const SwitchId other = peer ? t.switch_of(peer) : SwitchId();
+      const HcaId hca = peer && !other ? t.hca_of(peer) : HcaId();
+      const Guid accepted = other ? t.guid(other) : hca ? t.guid(hca) : Guid();
+      if (peer && reading.peer == accepted && reading.peer_port == t.number(peer)) continue;
+      unused.push_back({t.guid(sw), static_cast<std::uint8_t>(t.number(port))});
+    }
+  }
+  return unused;
 }
 
 std::vector<FabricDifference> SubnetLinks::differences(const FabricDriver& driver, const Topology& discovered,

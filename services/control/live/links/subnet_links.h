@@ -39,6 +39,13 @@ class SubnetLinks {
   // A cable is up at both ends, but packets do not pass: its ports are to be activated.
   [[nodiscard]] bool need_activation(const fabric::FabricDriver& driver) const;
 
+  // Cables of end ports in whose place one of a switch is, itself or another, or of a device that is not accepted: what is sent there
+  // goes on through switches. Ascending.
+  [[nodiscard]] std::vector<fabric::LinkId> misled(const fabric::FabricDriver& driver) const;
+
+  // Ports of accepted switches whose cables lead elsewhere than accepted: they are to pass no packets.
+  [[nodiscard]] std::vector<fabric::PortRef> unused_ports(const fabric::FabricDriver& driver) const;
+
   // lids: compares LIDs too. At most SubnetStatus::kMaxDifferences; `count` is of all.
   [[nodiscard]] std::vector<FabricDifference> differences(const fabric::FabricDriver& driver,
                                                           const fabric::Topology& discovered, bool lids,

@@ -35,7 +35,8 @@ Result<void> PortActivation::bring_up(const RoutingScope& scope) {
     phase_ = Phase::active;
     return {};
   }
-  const auto report = context_.driver().bring_up(lids_of(scope, links_, context_.driver()), 0);
+  const auto report =
+      context_.driver().bring_up(lids_of(scope, links_, context_.driver()), 0, links_.unused_ports(context_.driver()));
   if (!report) return context_.not_written(report.error());
   context_.alarms().set_subnet("subnet.notWritable", AlarmSeverity::critical, "");
   phase_ = report->failed.empty() ? Phase::active : Phase::partial;

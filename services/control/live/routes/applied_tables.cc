@@ -4,6 +4,7 @@ namespace railweave::control {
 
 void AppliedTables::forget() {
   routing_.reset();
+  foreign_.clear();
   ++revision_;
 }
 
@@ -29,6 +30,7 @@ void AppliedTables::take(std::span<const fabric::TableReading> readings, const f
     }
   }
   ++revision_;
+  note_foreign(wanted.tables.scope(), readings, foreign_);
   routing_ = with_readings(routing_ ? *routing_ : wanted, readings, lids);
 }
 

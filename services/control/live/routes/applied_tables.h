@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "services/control/live/links/link_alarms.h"
+#include "services/control/live/routes/foreign_entries.h"
 #include "services/control/live/routes/table_reading.h"
 
 namespace railweave::control {
@@ -39,9 +40,11 @@ class AppliedTables {
     const auto found = read_us_.find(sw);
     return found == read_us_.end() ? 0 : found->second;
   }
+  [[nodiscard]] const ForeignEntries& foreign() const { return foreign_; }  // as last read
   // They are as wanted now, but for unknown().
   void set(const fabric::Routing& wanted) {
     routing_ = wanted;
+    foreign_.clear();
     ++revision_;
   }
   // What ports make of levels now, while they are_known().
@@ -57,6 +60,7 @@ class AppliedTables {
   std::set<fabric::SwitchId> unknown_;
   IsolatedSwitches isolated_;
   std::map<fabric::SwitchId, std::int64_t> read_us_;
+  ForeignEntries foreign_;
   std::uint64_t revision_ = 1;
 };
 

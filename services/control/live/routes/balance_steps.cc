@@ -112,7 +112,7 @@ bool SubnetRoutes::is_time_to_balance(const ClusterState& state) const {
 // Jobs with guarantees keep their paths. The decision asks again, on the state that it is made on.
 bool SubnetRoutes::are_left_alone(const ClusterState& state, const BalancedRoutes& made) const {
   if (state.guaranteed->empty()) return true;
-  const ChangedPaths changed(wanted_.routing().tables, made.routes->routing.tables);
+  const ChangedPaths changed(wanted_.made().tables, made.routes->routing.tables);
   const auto moved = std::ranges::count_if(*state.guaranteed, [&](JobId id) {
     const JobPtr job = state.jobs.find(id);
     return job != nullptr && changed.concern(hosts_of(state.topology(), *job));
@@ -128,7 +128,7 @@ bool SubnetRoutes::are_left_alone(const ClusterState& state, const BalancedRoute
 BalanceInput SubnetRoutes::balance_input(const ClusterState& state) const {
   BalanceInput in{.base = wanted_.base(),
                   .input = wanted_.base()->input,
-                  .now = wanted_.routing(),
+                  .now = wanted_.made(),
                   .planes = wanted_.planes(),
                   .view_version = state.view_version};
   in.input.view = wanted_.view();

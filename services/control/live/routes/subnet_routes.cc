@@ -82,7 +82,7 @@ Result<void> SubnetRoutes::bring_to_wanted(const ClusterState& state, const Repa
   const FabricView view = view_of(state);
   // Other routes on the same fabric can wait, and are written in steps; whatever else has changed cannot.
   const bool is_other_basis = wanted_.exist() && applied_.are_known() && !view.is_based_alike(wanted_.view());
-  const auto update = wanted_.compute(view, state.view_version, context_.now());
+  const auto update = wanted_.compute(view, misled(), state.view_version, context_.now());
   if (update && !update->is_same)
     steps_.are_under_way = is_other_basis && (context_.options.rebalance || context_.options.follow_jobs) &&
                            context_.mode() == SubnetMode::direct;
@@ -110,8 +110,13 @@ std::optional<ClearedRoutes> SubnetRoutes::cleared() const {
   return wanted_.cleared(lanes_.are_lacking() ? 1 : kMaxDataLanes);
 }
 
+// In the other modes another subnet manager routes by what it finds itself.
+std::vector<LinkId> SubnetRoutes::misled() const {
+  return context_.mode() == SubnetMode::direct ? observed_.misled() : std::vector<LinkId>();
+}
+
 bool SubnetRoutes::have_work() const {
-  if (!wanted_.exist() || !links_.found()) return true;
+  if (!wanted_.exist() || !links_.found() || wanted_.misled() != misled()) return true;
   for (std::size_t i = 0; i < observed_.states().size(); ++i) {
     const LinkId link = links_.cables()[i].link;
     if (wanted_.view().state(link) != observed_.states()[i]) return true;
@@ -126,6 +131,7 @@ bool SubnetRoutes::differs_from_wanted() const {
     if (!opensm_.matches()) return false;
     if (ahead_.is_begun(wanted_.version())) return ahead_.is_rest_due(wanted_.version(), context_.now());
   }
+  if (context_.mode() == SubnetMode::direct && !applied_.foreign().empty()) return true;
   return !same_tables(applied_.routing().tables, wanted_.routing().tables);
 }
 
@@ -333,6 +339,7 @@ ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const Clust
   ForwardingDelta delta =
       are_empty ? first_delta(cleared.routing())
                 : compute_delta(wanted_.view(), applied_.routing(), cleared.routing(), {.urgent = urgent(state)});
+  add_drops(applied_.foreign(), cleared.routing(), delta);
   leave_out_unknown(delta);
   return delta;
 }

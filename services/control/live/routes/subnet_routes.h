@@ -104,6 +104,7 @@ class SubnetRoutes {
   Result<bool> ready_lanes(const ClusterState& state);  // false: nothing is to be written now
   void show_lanes();
   [[nodiscard]] fabric::FabricView view_of(const ClusterState& state) const;
+  [[nodiscard]] std::vector<fabric::LinkId> misled() const;  // to write nothing into
   void show_wanted(WantedRoutes::Update update);
   [[nodiscard]] std::optional<ClearedRoutes> cleared() const;
   // The least that is known not to be as wanted, for the phase: "" where all of it was seen, recently, and is equal.

@@ -5,6 +5,7 @@
 
 #include "fabric/routing/audit/changed_routes.h"
 #include "fabric/routing/audit/old_levels.h"
+#include "services/control/live/routes/dropped_ports.h"
 #include "services/control/live/routes/table_reading.h"
 
 namespace railweave::control {
@@ -13,29 +14,35 @@ void WantedRoutes::set_base(FabricRoutesPtr base, std::span<const fabric::Switch
   base_ = std::move(base);
   planes_ = planes_of(base_->scope(), switches);
   routing_.reset();
+  made_.reset();
+  misled_.clear();
   prepared_.reset();
   known_lanes_.reset();
   old_levels_.reset();
 }
 
-Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std::uint64_t view_version,
-                                                   std::int64_t now_us) {
+Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std::vector<fabric::LinkId> misled,
+                                                   std::uint64_t view_version, std::int64_t now_us) {
   fabric::RoutingInput input = base_->input;
   input.view = view;
   const bool is_prepared = prepared_ && prepared_->input.view.is_based_alike(view);
-  auto routing = base_->choice.engine->reroute(is_prepared ? prepared_->routing
-                                               : routing_  ? *routing_
-                                                           : base_->routing,
-                                               input);
+  auto made = base_->choice.engine->reroute(is_prepared ? prepared_->routing
+                                            : routing_  ? this->made()
+                                                        : base_->routing,
+                                            input);
   if (is_prepared) prepared_.reset();
   view_version_ = view_version;
-  is_impossible_ = !routing;
-  if (!routing) return std::unexpected(routing.error());
+  is_impossible_ = !made;
+  if (!made) return std::unexpected(made.error());
   view_ = std::move(view);
-  const Update update{.is_verified = verify(*routing),
-                      .is_same = routing_ && same_tables(routing_->tables, routing->tables)};
-  if (routing_ && !update.is_same) judge_old_levels(*routing, update.is_verified);
-  routing_ = std::move(*routing);
+  const bool is_verified = verify(*made);
+  auto routing = misled.empty() ? *made : without(*made, misled, routing_ ? &*routing_ : nullptr);
+  const Update update{.is_verified = is_verified, .is_same = routing_ && same_tables(routing_->tables, routing.tables)};
+  if (routing_ && !update.is_same) judge_old_levels(routing, update.is_verified);
+  routing_ = std::move(routing);
+  made_.reset();
+  if (!misled.empty()) made_ = std::move(*made);
+  misled_ = std::move(misled);
   computed_at_us_ = now_us;
   if (!update.is_same) {
     ++version_;
@@ -56,10 +63,10 @@ void WantedRoutes::judge_old_levels(const fabric::Routing& now, bool is_verified
   known_lanes_.reset();
 }
 
-// What changed, where the routes before are verified and the rest follows from them; else all of it.
+// What is dropped closes no circle, and is for end ports that are cut off. What changed, where the routes before are verified and the rest follows from them; else all of it.
 bool WantedRoutes::verify(const fabric::Routing& routing) {
   if (routing_ && fault_.empty()) {
-    const auto checked = fabric::check_changed_routes(view_, *routing_, routing, planes_);
+    const auto checked = fabric::check_changed_routes(view_, made(), routing, planes_);
     if (!checked.changed.verified()) {
       fault_ = checked.changed.example.empty() ? "what changed has no route" : checked.changed.example;
       return false;

@@ -40,8 +40,10 @@ class WantedRoutes {
     bool is_verified = false;  // else fault() says why not
     bool is_same = false;      // the tables are those wanted before
   };
+  // misled: cables of end ports that lead elsewhere, into which nothing is sent.
   // Error: there are no routes for this view; those wanted before stay, and are not cleared.
-  Result<Update> compute(fabric::FabricView view, std::uint64_t view_version, std::int64_t now_us);
+  Result<Update> compute(fabric::FabricView view, std::vector<fabric::LinkId> misled, std::uint64_t view_version,
+                         std::int64_t now_us);
   // Routes on another basis than those wanted now, for the compute() that will ask for it.
   void prepare(FabricRoutesPtr routes) { prepared_ = std::move(routes); }
   [[nodiscard]] const std::vector<fabric::PlaneId>& planes() const { return planes_; }
@@ -50,7 +52,10 @@ class WantedRoutes {
 
   [[nodiscard]] bool exist() const { return routing_.has_value(); }
   [[nodiscard]] const fabric::Routing& routing() const { return *routing_; }  // while they exist()
-  [[nodiscard]] unsigned lanes_used() const;                                  // by this subnet's; while they exist()
+  // As the engine has made them, to compute others from: without what is dropped for misled().
+  [[nodiscard]] const fabric::Routing& made() const { return made_ ? *made_ : *routing_; }
+  [[nodiscard]] const std::vector<fabric::LinkId>& misled() const { return misled_; }
+  [[nodiscard]] unsigned lanes_used() const;  // by this subnet's; while they exist()
   [[nodiscard]] const fabric::FabricView& view() const { return view_; }
   [[nodiscard]] std::uint64_t view_version() const { return view_version_; }  // of the state they are for
   [[nodiscard]] std::uint64_t version() const { return version_; }            // changes with the tables
@@ -76,9 +81,10 @@ class WantedRoutes {
 
   RouteAudit& audit_;
   FabricRoutesPtr base_, prepared_;
-  std::vector<fabric::PlaneId> planes_;  // of the subnet
-  std::optional<fabric::Routing> routing_;
-  fabric::FabricView view_;  // of routing_
+  std::vector<fabric::PlaneId> planes_;            // of the subnet
+  std::optional<fabric::Routing> routing_, made_;  // made_: where it is another
+  std::vector<fabric::LinkId> misled_;             // of routing_
+  fabric::FabricView view_;                        // of routing_
   std::uint64_t version_;
   std::uint64_t view_version_ = UINT64_MAX;
   std::int64_t computed_at_us_ = 0;
