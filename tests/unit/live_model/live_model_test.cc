@@ -14,7 +14,9 @@
 #include "services/control/events/apply.h"
 #include "services/control/live/subnet_controller.h"
 #include "tests/support/seeds.h"
+#include "tests/unit/live_model/asked_administration.h"
 #include "tests/unit/live_model/held_lanes.h"
+#include "tests/unit/live_model/held_paths.h"
 #include "tests/unit/live_model/random_subnet.h"
 
 namespace railweave::control {
@@ -24,10 +26,14 @@ using fabric::LinkState;
 
 class LiveModel {
  public:
-  explicit LiveModel(std::uint64_t seed) : random_(seed), world_(random_), queue_(placers_, 0) {}
+  explicit LiveModel(std::uint64_t seed)
+      : random_(seed), world_(random_), is_rebalanced_(seed % 2 == 0), queue_(placers_, 0) {}
 
   // Of all models that ended with all cables up: how many, and how many of them with some exchanged.
   static inline std::uint64_t whole_ = 0, exchanged_ = 0, on_one_lane_ = 0, on_several_ = 0;
+  // Of all moments at which routes were spread again: steps of it that were judged, cuts amid them; models that were as even as could
+  // be in the end; pairs of which clients of the administration would be told.
+  static inline std::uint64_t steps_ = 0, cuts_ = 0, even_ = 0, told_ = 0;
   static inline std::uint64_t misled_ = 0;  // entries that are to drop, as a switch is where an end port was
 
   // "" or what is wrong.
@@ -41,7 +47,7 @@ class LiveModel {
       for (unsigned steps = world_.pick(6); steps > 0; --steps) step(1 + world_.pick(4'000));
     }
     calm_down();
-    return judge();
+    return amid_fault_.empty() ? judge() : amid_fault_;
   }
 
  private:
@@ -64,18 +70,27 @@ class LiveModel {
     live.audits = std::launch::deferred;
     live.damping.is_on = false;
     live.look_every = std::chrono::seconds(30);
+    live.rebalance = is_rebalanced_;
+    live.rebalance_after = std::chrono::seconds(2);
+    live.rebalance_blocks = 1;  // so that there are steps at all
     const auto now_us = [this] {
       return 1 + std::chrono::duration_cast<std::chrono::microseconds>(world_.subnet.now().time_since_epoch()).count();
     };
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
-                              return std::make_unique<fabric::infiniband::InfinibandDriver>(
+                              auto driver = std::make_unique<fabric::infiniband::InfinibandDriver>(
                                   std::make_unique<SharedPort>(world_.subnet), options());
+                              auto server = std::make_unique<fabric::infiniband::AdministrationServer>(
+                                  std::make_unique<SilentClients>(), 0, nullptr);
+                              server_ = server.get();
+                              driver->serve_by(std::move(server));
+                              return driver;
                             },
                             .monotonic_us = now_us,
                             .unix_us = now_us,
                             .report = [this](auto body) { reports_.push_back(std::move(body)); },
                             .routes = [this](const ClusterState& state) { return routes_.at(state); },
-                            .host_routes = [this](const ClusterState& state) { return routes_.at(state); }};
+                            .host_routes = [this](const ClusterState& state) { return routes_.at(state); },
+                            .keep_routes = [this](FabricRoutesPtr routes) { routes_.keep(std::move(routes)); }};
     controller_ = std::make_unique<SubnetController>(live, with);
   }
   void tell(decltype(Command::body) body) {
@@ -87,11 +102,50 @@ class LiveModel {
   }
   void step(unsigned wait_ms) {
     controller_->step(std::make_shared<const ClusterState>(state_), std::chrono::milliseconds(wait_ms));
-    for (auto& report : std::exchange(reports_, {})) tell(std::move(report));
+    bool is_balance = false;
+    for (auto& report : std::exchange(reports_, {})) {
+      is_balance = is_balance || std::holds_alternative<ReportBalance>(report);
+      tell(std::move(report));
+    }
     // Time passes without a driver that waits, too: until the next attempt to connect.
     if (controller_->status()->phase == SubnetPhase::offline) {
       (void)world_.subnet.receive(std::chrono::milliseconds(wait_ms));
     }
+    if (is_balance) go_through_steps();
+  }
+  // Routes are being spread again, a block at a time: at no moment is a pair lost or a circle closed, where all pairs had a path and
+  // no switch has lost its tables or is silent, which is not known yet. In the middle of it a cable may fail.
+  void go_through_steps() {
+    const auto all = world_.reached();
+    std::vector<int> adapters;
+    for (const int one : world_.adapters()) {
+      if (all[static_cast<std::size_t>(one)]) adapters.push_back(one);
+    }
+    const auto do_all_arrive = [&] {
+      return HeldPaths(world_.subnet, adapters).arriving().size() == adapters.size() * (adapters.size() - 1);
+    };
+    const bool is_judged = do_all_arrive() && std::ranges::none_of(world_.switches(), [&](int sw) {
+                             const auto& node = world_.subnet.node(sw);
+                             return node.silent || (node.linear_top == 0 && all[static_cast<std::size_t>(sw)]);
+                           });
+    for (unsigned left = world_.pick(2) == 0 ? 40 : world_.pick(8); left > 0; --left) {
+      controller_->step(std::make_shared<const ClusterState>(state_), std::chrono::milliseconds(260));
+      for (auto& report : std::exchange(reports_, {})) tell(std::move(report));
+      if (!is_spreading()) break;
+      if (!is_judged) continue;
+      ++steps_;
+      if (!do_all_arrive()) amid_fault_ = "a step of spreading routes loses pairs";
+      if (HeldLanes(world_.subnet, adapters, [](int, int) { return 0U; }).has_circle()) {
+        amid_fault_ = "a step of spreading routes closes a circle";
+      }
+    }
+    if (!is_spreading() || is_calm_) return;
+    ++cuts_;
+    world_.set(world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))], false);
+  }
+  [[nodiscard]] bool is_spreading() const {
+    const auto phase = controller_->status()->phase;
+    return phase == SubnetPhase::programming || phase == SubnetPhase::partial;
   }
   void act() {
     auto& cable = world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))];
@@ -134,6 +188,7 @@ class LiveModel {
   // No more faults; in one seed of three what is cut or silent stays so, in another all is joined again.
   void calm_down() {
     world_.subnet.lose(0, 1);
+    is_calm_ = true;
     const unsigned end = world_.pick(3);
     if (end != 0) {
       for (const int sw : world_.switches()) world_.subnet.node(sw).silent = false;
@@ -218,6 +273,7 @@ class LiveModel {
     if (!base) return base.error().text();
     fabric::RoutingInput input = (*base)->input;
     input.view = fabric::FabricView(topology_);
+    input.view.set_spread_basis(state_.view.spread_basis());
     // Of the links in force, those whose two ports a cable joins.
     std::set<std::pair<fabric::PortId, fabric::PortId>> joined;
     std::map<fabric::SwitchId, bool> is_reached;
@@ -254,12 +310,12 @@ class LiveModel {
     for (const int one : world_.adapters()) {
       if (reached[static_cast<std::size_t>(one)]) adapters.push_back(one);
     }
-    const HeldLanes held(world_.subnet, adapters, [&](int from, int to) {
+    const auto level = [&](int from, int to) {
       const auto id = scope.find(port_of(to, 1));
       return id ? fabric::trace_route(input.view, wanted->tables, wanted->lanes, port_of(from, 1), id).service_level
                 : 0U;
-    });
-    if (held.has_circle()) return "packets can wait for each other in a circle\n";
+    };
+    if (HeldLanes(world_.subnet, adapters, level).has_circle()) return "packets can wait for each other in a circle\n";
     if (scope.destinations().empty()) return "there is nothing to compare";
     for (const int node : world_.switches()) {
       if (!reached[static_cast<std::size_t>(node)]) continue;
@@ -278,17 +334,57 @@ class LiveModel {
                std::to_string(should) + "\n";
       }
     }
-    return "";
+    const HeldPaths held(world_.subnet, adapters);
+    if (adapters == world_.adapters() && std::ranges::all_of(reached, [](bool is) { return is; })) {
+      if (auto fault = judge_balance(**base, input, held); !fault.empty()) return fault;
+    }
+    const auto told = server_->subnet();
+    if (told == nullptr) return "clients are told nothing\n";
+    told_ += held.arriving().size();
+    return told_otherwise(world_.subnet, *told, adapters, held, level);
+  }
+
+  // No link is more than 5% fuller than if routes were spread over the links that are left.
+  std::string judge_balance(const FabricRoutes& base, fabric::RoutingInput input, const HeldPaths& held) {
+    const auto& engine = *base.choice.engine;
+    if (!is_rebalanced_ || !engine.incremental()) return {};
+    if (alarm_texts().find("routes.onOneLane") != std::string::npos) return {};  // not spread, as documented
+    auto basis = std::make_shared<fabric::SpreadBasis>();
+    for (const auto link : topology_->links()) {
+      if (topology_->joins_switches(link) && !input.view.alive(link)) basis->links.push_back(link);
+    }
+    if (basis->links.empty()) return {};
+    input.view.set_spread_basis(std::move(basis));
+    const auto fresh = engine.route(input);
+    if (!fresh) return {};
+    std::map<fabric::PortId, std::uint64_t> even;
+    for (const auto& [from, to] : held.arriving()) {
+      for (const auto& hop : fabric::trace_route(input.view, fresh->tables, fresh->lanes, port_of(from, 1),
+                                                 base.scope().find(port_of(to, 1)))
+                                 .hops) {
+        if (topology_->switch_of(hop.out) && topology_->switch_of(hop.in)) ++even[hop.out];
+      }
+    }
+    std::uint64_t fullest = 0;
+    for (const auto& [port, pairs] : even) fullest = std::max(fullest, pairs);
+    ++even_;
+    if (held.fullest() * 20 <= fullest * 21) return {};
+    return std::to_string(held.fullest()) + " pairs are on the fullest link, which could be " +
+           std::to_string(fullest) + "\n";
   }
 
   std::mt19937_64 random_;
   RandomSubnet world_;
+  const bool is_rebalanced_;
+  bool is_calm_ = false;    // no more faults
+  std::string amid_fault_;  // in the middle of spreading routes
   PlacerCache placers_;
   QueueRunner queue_;
   RoutingCache routes_;
   ClusterState state_;
   fabric::TopologyPtr topology_;
   std::unique_ptr<SubnetController> controller_;
+  fabric::infiniband::AdministrationServer* server_ = nullptr;  // of its driver
   std::vector<decltype(Command::body)> reports_;
   std::int64_t time_us_ = 1'800'000'000'000'000;
   std::uint64_t seq_ = 0;
@@ -305,8 +401,16 @@ TEST_P(LiveModelTest, SwitchesHoldWhatTheTruthGivesOrAnAlarmNamesWhatDiffers) {
     if (HasFatalFailure()) return;
   }
   RecordProperty("whole", std::to_string(LiveModel::whole_));
+  RecordProperty("steps", std::to_string(LiveModel::steps_));
+  RecordProperty("cuts", std::to_string(LiveModel::cuts_));
+  RecordProperty("even", std::to_string(LiveModel::even_));
+  RecordProperty("told", std::to_string(LiveModel::told_));
   RecordProperty("exchanged", std::to_string(LiveModel::exchanged_));
   EXPECT_TRUE(seeds < 100 || LiveModel::exchanged_ > 0) << "no model ended with exchanged cables";
+  EXPECT_TRUE(seeds < 100 || LiveModel::steps_ > 0) << "routes were never spread again";
+  EXPECT_TRUE(seeds < 100 || LiveModel::cuts_ > 0) << "no cable failed while routes were spread again";
+  EXPECT_TRUE(seeds < 100 || LiveModel::even_ > 0) << "of no model the balance was judged";
+  EXPECT_TRUE(seeds < 100 || LiveModel::told_ > 0) << "no model's clients were told of paths";
   EXPECT_TRUE(seeds < 100 || LiveModel::misled_ > 0) << "no model ended with a switch where an end port was";
   EXPECT_TRUE(seeds < 100 || LiveModel::on_one_lane_ > 0) << "no model ended on one lane";
   EXPECT_TRUE(seeds < 100 || LiveModel::on_several_ > 0) << "no model ended on several lanes";

@@ -126,6 +126,9 @@ void AdministeredSubnet::add_end_ports() {
     if (is_new) key_tables_.push_back(std::move(keys));
     return at->second;
   };
+  const auto is_cabled = [&](const Port& port, PortId peer) {
+    return port.peer != kNone && nodes_[port.peer].sw == t.switch_of(peer) && port.peer_port == t.number(peer);
+  };
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
     const Node& node = nodes_[n];
     first_end_port_.push_back(static_cast<std::uint32_t>(end_ports_.size()));
@@ -143,7 +146,7 @@ void AdministeredSubnet::add_end_ports() {
                   .keys = keys_of({node.info.node_guid, static_cast<std::uint8_t>(number)})};
       if (hca && number <= t.ports(hca).size()) {
         end.port = t.ports(hca)[number - 1];
-        if (const PortId peer = t.peer(end.port)) end.home = t.switch_of(peer);
+        if (const PortId peer = t.peer(end.port); peer && is_cabled(port, peer)) end.home = t.switch_of(peer);
       }
       const auto index = static_cast<std::uint32_t>(end_ports_.size());
       for (std::size_t lid = end.lid; lid < end.lid + (std::size_t{1} << end.lmc); ++lid) {

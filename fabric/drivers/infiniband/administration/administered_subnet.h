@@ -67,7 +67,7 @@ class AdministeredSubnet {
     Lid lid = 0;
     std::uint8_t lmc = 0;
     PortId port;    // of adapters' that are routed
-    SwitchId home;  // the switch at which its paths begin; none: it has none
+    SwitchId home;  // the switch at which its paths begin; none: it has none, as where its cable is not as accepted
     std::uint32_t keys = 0;
   };
   // What is the same for all that is asked.

@@ -86,7 +86,7 @@ std::optional<PathWalk> walk_path(const AdministeredSubnet& subnet, const EndPor
   PathWalk walk{.pace = subnet.pace(from)};
   if (&end == &from) return walk;
   const DestinationId id = subnet.destination(to);
-  if (!from.home || !id) return std::nullopt;
+  if (!from.home || !end.home || !id) return std::nullopt;
   const ForwardingTables& tables = subnet.routing().tables;
   const RoutingScope& scope = tables.scope();
   const Topology& t = scope.topology();

@@ -16,7 +16,6 @@ using namespace fabric;  // NOLINT: this file is about its types
 namespace {
 
 constexpr std::int64_t kStepEveryUs = 250'000;
-constexpr std::size_t kStepBlocks = 64;  // of all switches together
 
 // What carries no transit now, of the subnet's own links and switches, by name, with the hops that there are.
 RoutesRebalanced basis_of(const SubnetContext& context, const SubnetLinks& links, const ClusterState& state,
@@ -170,11 +169,12 @@ Result<void> SubnetRoutes::write_step(const ClusterState& state) {
   ForwardingDelta delta =
       compute_delta(wanted_.view(), applied_.routing(), wanted_.routing(), {.urgent = {}, .may_drop = false});
   leave_out_unknown(delta);
-  if (delta.blocks.size() <= kStepBlocks) {  // the last of it, and what is not proven without drops
+  if (delta.blocks.size() <=
+      context_.options.rebalance_blocks) {  // the last of it, and what is not proven without drops
     steps_.are_under_way = false;
     return program(state, cause, context_.now() - steps_.last_us);
   }
-  delta.blocks.resize(kStepBlocks);
+  delta.blocks.resize(context_.options.rebalance_blocks);
   if (!context_.mode_holds()) return {};
   if (before_writing_) {
     if (auto ready = before_writing_(state); !ready) return ready;
