@@ -284,6 +284,11 @@ def cables_are_exchanged(binaries):
                 count += bool(entry and at == end[0] and int(entry.group(1)) == end[1])
             return count
 
+        def state(end):
+            """Of a switch's port, as smpquery reads it."""
+            lid = re.search(rf'^Switch\s+\d+\s+"{end[0]}".* lid (\d+) lmc', sim.run(["ibnetdiscover"]).stdout, re.MULTILINE).group(1)
+            return re.search(r"LinkState:\.*(\w+)", sim.run(["smpquery", "portinfo", lid, str(end[1])]).stdout).group(1)
+
         def check(now):
             assert led_by(sim, {one, other}) == now, "the simulator joined them otherwise"
             service.wait("a walk after it", lambda s: s["phase"] == "synced" and s["linksDown"] == 0 and s["walk"]["lostPairs"] == 0, 30)
@@ -293,12 +298,14 @@ def cables_are_exchanged(binaries):
             assert lost == 0, f"{lost} pairs lost on the cables that are there"
             for end in (*now, *now.values()):
                 assert entries(end) > 0, f"port {end} carries nothing"
+                assert state(end) == "Active", (end, state(end))
 
         join([(one, far[other])])  # half done: the other cable's ends hang loose
         status = service.wait("half of it seen", lambda s: s["linksDown"] == 2 and s["differenceCount"] > 0, 30)
         seen = status["discoveredAt"]
         service.wait("more sweeps", lambda s: s["discoveredAt"] > seen, 30)
         assert service.get("/v1/fabric")["digest"] == digest, "an exchange that is half done is not used"
+        assert state(one) == "Initialize", f"a cable that is not used passes packets: {state(one)}"
         sim.console(f'Link "{other[0]}"[{other[1]}] "{far[one][0]}"[{far[one][1]}]')
         sim.settle()
         started = time.monotonic()
@@ -429,7 +436,7 @@ def ten_clients(binaries):
 
 def main():
     binaries = Path(sys.argv[1]).resolve()
-    lacking = missing() or next((tool for tool in ("dump_fts", "ibdmchk") if not shutil.which(tool)), None)
+    lacking = missing() or next((tool for tool in ("dump_fts", "ibdmchk", "smpquery") if not shutil.which(tool)), None)
     if lacking:
         print(f"skipped: {lacking} is absent")
         return 77

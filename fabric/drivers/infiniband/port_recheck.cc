@@ -50,7 +50,9 @@ void PortRecheck::read(std::uint32_t node) {
 void PortRecheck::took(std::uint32_t node, std::uint8_t port, const PortInfo& info) {
   SubnetPort& at = map_.nodes[node].ports[port];
   const bool was_up = at.peer != kNoNode;
-  if (info.link_up() && !was_up) enough_ = false;
+  // A port that trained again may have another cable by now.
+  const bool has_trained = at.read && info.state == PortState::initialize && at.info.state > PortState::initialize;
+  if (info.link_up() && (!was_up || has_trained)) enough_ = false;
   changed_ = changed_ || !at.info.same_link(info);
   at.info = info;
   at.read = true;

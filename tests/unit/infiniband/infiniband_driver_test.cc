@@ -329,6 +329,20 @@ TEST_F(InfinibandDriverTest, UnusedPortsAndTheOtherEndsOfTheirCablesPassNoPacket
   EXPECT_EQ(port.state, 4U);
 }
 
+TEST_F(InfinibandDriverTest, CablesThatWereExchangedBetweenTwoLooksAreFoundAsTheyAre) {
+  discover();
+  ASSERT_TRUE(driver().bring_up({}, 10, {}));
+  subnet_->cut(kLeaf1, 3);
+  subnet_->cut(kLeaf1, 4);
+  subnet_->cable(kLeaf1, 3, kSpine2, 1);
+  subnet_->cable(kLeaf1, 4, kSpine1, 1);
+  const auto rechecked = driver().recheck(std::vector{Guid(0x2000)});
+  ASSERT_TRUE(rechecked);
+  EXPECT_FALSE(*rechecked) << "ports that trained again were taken for the same cables";
+  ASSERT_TRUE(driver().sweep());
+  EXPECT_EQ(driver().read_link(Guid(0x2000), 3).peer, Guid(subnet_->node(kSpine2).guid));
+}
+
 TEST_F(InfinibandDriverTest, AnObserverWritesNothing) {
   driver(SubnetMode::observe);
   const TopologyPtr topology = discover();
