@@ -112,7 +112,7 @@ class PlaneTraffic {
       way.push_back(hop(s, d));
   }
 
-  // Hops that no packets take any more, which ways could lead over. False: there are none.
+  // Hops that no packets take any more, over which routes could lead. False: there are none.
   bool forget_unused() {
     return std::erase_if(chosen_, [&](const auto& one) {
              return sent(static_cast<std::uint32_t>(one.first >> 32U), static_cast<std::uint32_t>(one.first)) == 0;
@@ -167,7 +167,7 @@ class PlaneTraffic {
     const auto amount = static_cast<std::int64_t>(sent(s, d));
     list_way(hop(s, d), d, old_way_);
     list_way(arc, d, way_);
-    // Arcs that both ways have keep their load.
+    // Arcs that both routes have keep their load.
     double gain = 0;
     for (const std::uint32_t on : old_way_) {
       if (std::ranges::find(way_, on) == way_.end()) gain += cost(on, 0) - cost(on, -amount);

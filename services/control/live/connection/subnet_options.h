@@ -35,7 +35,7 @@ struct SubnetOptions {
   // In direct mode routes are spread again over the links that are left, once nothing has changed for so long.
   bool rebalance = false;
   Milliseconds rebalance_after{10'000};
-  bool follow_jobs = false;  // and with next hops that suit the jobs that run, as often
+  bool follow_jobs = false;           // and with next hops that suit the jobs that run, as often
   std::size_t rebalance_blocks = 64;  // of all switches together, in a step
   // In direct mode routes may need several lanes, and senders the service level of each path; else routes are on one.
   bool several_lanes = false;
