@@ -29,8 +29,8 @@ def run(binary, *words):
     return done.stdout
 
 
-def replay(binary, fabric, against, seeds, jobs, *options):
-    return json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--policy", "railweave-waits", "--against", against,
+def replay(binary, fabric, against, seeds, jobs, *options, policy="railweave-waits"):
+    return json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--policy", policy, "--against", against,
                           "--seeds", str(seeds), "--jobs", str(jobs), "-o", "json", *options))
 
 
@@ -60,6 +60,10 @@ def main():
                     told = replay(binary, fabric, peer, seeds, jobs, "--communication", communication)
                     by = {judge["stretch"]: judge for judge in told["judges"]}
                     print(f"| {name} | {communication} | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
+            for peer, called in {**PEERS, "railweave-waits": "Railweave's jobs that keep places"}.items():
+                told = replay(binary, fabric, peer, seeds, jobs, "--communication", "heavy", policy="railweave-yields")
+                by = {judge["stretch"]: judge for judge in told["judges"]}
+                print(f"| {name} | heavy, slow places yielded | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
         print("\nSteps a second of running jobs on routes that follow them, beside the engine's routes, at every hour")
         print("| fabric | jobs | placed by | by the model of shares | by flows on routes | next hops | search |")
         print("|---|---|---|---|---|---|---|")

@@ -315,6 +315,26 @@ def fragments(session):
     session.call("putTopology", 200, body=fabric(), query={"source": "by hand"})
 
 
+def yielded_places(session, ring):
+    """With the place yielded another job starts on it, and the one that waits says from when on it takes any."""
+    put = session.call("putQueuePolicy", 200, body={"placeWait": "PT6H", "placeWaitShare": 1.5, "placeWaitPlace": "yielded"}).json
+    assert (put["placeWaitPlace"], put["placeWaitShare"]) == ("yielded", 1.5), put
+    before = datetime.datetime.now(datetime.timezone.utc)
+    yields = session.call("submitJob", 201, body=ring()).json
+    assert yields["outcome"] == "queued" and yields["waits"]["code"] == "betterPlace", yields["waits"]
+    assert yields["waits"]["startsBy"] is None, yields["waits"]
+    until = datetime.datetime.fromisoformat(yields["waits"]["anyPlaceFrom"])
+    assert abs((until - before).total_seconds() - 6 * 3600) < 30, (yields["waits"], "1.5 times 4 h, at most 6 h")
+    assert yields["waits"]["predictedMs"] > 1.1 * yields["waits"]["bestMs"] > 0, yields["waits"]
+    assert "leaves places where it would be at least" in yields["waits"]["reason"], yields["waits"]
+    takes = submit(session, gpus=GPUS, name="takes", expectedDuration="PT1H")
+    assert takes["outcome"] == "placed", takes["waits"]
+    again = session.call("getJob", 200, path={"id": yields["id"]}).json
+    assert again["history"][-1]["message"]["code"] == "waits.betterPlace", again["history"]
+    session.call("completeJob", 200, path={"id": takes["id"]})
+    session.call("cancelJob", 200, path={"id": yields["id"]})
+
+
 def better_places(session):
     """A job that could start, but slowly, waits for a better place: it keeps its GPUs, others pass, and it says until when."""
     def small(node, **fields):
@@ -326,9 +346,9 @@ def better_places(session):
 
     rules = session.call("getQueuePolicy", 200).json
     assert (rules["placeWait"], rules["placeWaitShare"], rules["placeWaitGain"]) == ("PT30M", 0.05, 0.1), rules
-    for field, value in (("placeWait", "soon"), ("placeWaitShare", "x")):
+    for field, value in (("placeWait", "soon"), ("placeWaitShare", "x"), ("placeWaitPlace", "shared")):
         session.call("putQueuePolicy", 400, "body.invalidField", body={field: value})
-    for field, value in (("placeWaitShare", 1.5), ("placeWaitGain", -1)):
+    for field, value in (("placeWaitShare", 100.5), ("placeWaitGain", -1)):
         session.call("putQueuePolicy", 400, "queue.invalidPolicy", body={field: value})
     running = {node: small(node) for node in (1, 2, 3)}
     filler = submit(session, gpus=GPUS, nodes=["node-4"])["id"]
@@ -343,6 +363,7 @@ def better_places(session):
     assert waits["history"][-1]["message"]["code"] == "waits.betterPlace", waits["history"]
     event = [one for one in session.call("listEvents", 200, query={"type": "job.waits"}).json["items"]][-1]
     assert event["data"]["code"] == "betterPlace" and event["data"]["placeUntilUs"] > 0, event
+    assert waits["waits"]["anyPlaceFrom"] is None, waits["waits"]
     session.call("submitJob", 409, body=job(gpus=GPUS, queue=False))  # four GPUs are kept
     passes = submit(session, gpus=2, name="passes")
     assert passes["outcome"] == "placed", passes["waits"]
@@ -361,6 +382,7 @@ def better_places(session):
         waits_too = at_once["waits"] and at_once["waits"]["code"] == "betterPlace"
         assert not (waits_too and "expectedDuration" in change), "it says no duration"
         session.call("cancelJob", 200, path={"id": at_once["id"]})
+    yielded_places(session, ring)
     session.call("putQueuePolicy", 200, body={"placeWait": "PT0S"})
     at_once = session.call("submitJob", 201, body=ring()).json
     assert at_once["outcome"] == "placed", at_once["waits"]

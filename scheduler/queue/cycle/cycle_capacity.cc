@@ -10,6 +10,7 @@ namespace railweave::scheduler {
 using fabric::GpuId;
 
 CycleRun::Knowledge& CycleRun::known(const QueueEntry& entry, std::uint64_t windows) {
+  if (entry.picky) return known_of_picky(entry, windows);
   if (windows != 0) return known_beside_windows_[{entry.shape, windows}];
   if (entry.shape >= known_.size()) known_.resize(entry.shape + 1);
   return known_[entry.shape];
@@ -18,11 +19,15 @@ CycleRun::Knowledge& CycleRun::known(const QueueEntry& entry, std::uint64_t wind
 void CycleRun::forget_capacity() {
   const auto forget = [](Knowledge& knowledge) {
     knowledge.no_capacity = false;
+    knowledge.yielded_us = 0;
     knowledge.delays_at = 0;
     knowledge.too_long_us = INT64_MAX;
   };
   std::ranges::for_each(known_, forget);
   for (auto& [jobs, knowledge] : known_beside_windows_) forget(knowledge);
+  for (auto& [shape, uses] : known_of_picky_) {
+    for (KnownUse& use : uses) forget(use.knowledge);
+  }
 }
 
 std::uint64_t CycleRun::exempt_windows(TenantIndex tenant) const {
@@ -73,6 +78,10 @@ std::optional<Placement> CycleRun::place_now(const QueueEntry& entry, std::uint6
     placement = now_placer_.try_place(*entry.job->spec);
     now_.rollback(before);
     ++result_.placements_tried;
+  }
+  if (placement && entry.picky && !is_good(*entry.job->spec, *placement)) {
+    if (keep_free.empty()) knowledge.yielded_us = *Placer::period_us(*entry.job->spec, *placement);
+    placement.reset();
   }
   if (!placement && keep_free.empty()) knowledge.no_capacity = true;
   return placement;

@@ -13,6 +13,7 @@ using fabric::GpuId;
 
 // What the last cycle kept, where it is in service; found again where only that it was kept is known.
 void CycleRun::keep_again(std::span<const QueueEntry> entries) {
+  if (policy_.place_wait.yields) return;
   const auto keep = [&](const QueueEntry& entry, std::span<const GpuId> gpus) {
     if (!now_.take(gpus)) return;
     kept_.push_back({.entry = entry,
@@ -75,6 +76,7 @@ std::int64_t CycleRun::latest_start(const QueueEntry& entry) const {
 
 // True: it waits on, and keeps this place.
 bool CycleRun::waits_for_place(const QueueEntry& entry, const Placement& placement) {
+  if (policy_.place_wait.yields) return false;
   const std::int64_t until_us = latest_start(entry);
   if (until_us <= input_.now_us || !placement.idle_gpus.empty()) return false;
   const JobSpec& spec = *entry.job->spec;
@@ -109,7 +111,7 @@ bool CycleRun::may_start_later(const QueueEntry& entry, const Placement& placeme
   }
   if (end_us <= head_->at_us) return true;
   const auto hold = profile_->hold(gpus, input_.now_us, end_us);
-  const auto beside = later_placer_.try_place(*head_->entry.job->spec);
+  const auto beside = place_head_later();
   profile_->drop(hold);
   ++result_.placements_tried;
   if (beside) plan_head(*beside);

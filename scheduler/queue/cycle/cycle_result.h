@@ -45,7 +45,7 @@ struct WaitingJob {
   std::int8_t told = -1;  // as QueuedJob has it
 };
 
-// GPUs that no other job is given while this one waits for better ones.
+// GPUs that no other job is given while this one waits for better ones; none where jobs yield them.
 struct KeptGpus {
   QueueJobId job = 0;
   std::vector<fabric::GpuId> gpus;

@@ -58,7 +58,8 @@ void CycleRun::decide(const QueueEntry& entry) {
 void CycleRun::place(const QueueEntry& entry) {
   if (!head_) {
     if (admit(entry) || only_now_) return;
-    if (admit_over_kept(entry) || preempt(entry, Victims::all)) return;
+    // What it could have now is yielded to others: none of them is evicted for a better place.
+    if (!yielded_a_place(entry) && (admit_over_kept(entry) || preempt(entry, Victims::all))) return;
     return become_head(entry);
   }
   switch (policy_.backfill) {
@@ -108,6 +109,7 @@ QueueEntry CycleRun::entry_of(const QueuedJob& job) {
   entry.says_duration = duration_s.has_value();
   entry.duration_us = std::max<std::int64_t>(1, duration_s ? *duration_s * 1'000'000 : policy_.default_duration_us);
   entry.starving = input_.now_us - job.submitted_us >= policy_.starvation_bound_us;
+  entry.picky = is_picky(entry);
   return entry;
 }
 
@@ -150,11 +152,13 @@ void CycleRun::become_head(const QueueEntry& entry) {
     ++result_.placements_tried;
   }
   std::optional<TimeProfile::Earliest> earliest;
+  bool good = false;
   if (first_of_shape) {
     open_profile();
-    earliest = profile_->earliest(*entry.job->spec, entry.gpus, entry.duration_us, input_.now_us,
-                                  exempt_windows(entry.tenant));
-    ++result_.placements_tried;
+    // What a picky job could have now is not good enough, whatever the profile makes of it.
+    const Expected expected = expected_start(entry, input_.now_us + (yielded_a_place(entry) ? 1 : 0));
+    earliest = expected.at;
+    good = expected.good;
     if (earliest && earliest->at_us <= input_.now_us) {  // enough GPUs, but no links between them: no time is known
       known(entry, windows).no_path = true;
       earliest.reset();
@@ -171,8 +175,8 @@ void CycleRun::become_head(const QueueEntry& entry) {
                                                   : WaitCode::no_known_time;
     return wait(entry, std::move(reason));
   }
-  head_ = Head{entry, earliest->at_us, {}};
-  if (const auto placement = later_placer_.try_place(*entry.job->spec)) plan_head(*placement);
+  head_ = Head{entry, earliest->at_us, good, {}};
+  if (const auto placement = place_head_later()) plan_head(*placement);
   if (policy_.backfill == Backfill::conservative) {
     profile_->hold(head_->gpus, head_->at_us, head_->at_us + entry.duration_us);
     ++reserved_;
@@ -193,10 +197,10 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   if (knowledge.no_capacity) return wait_behind(entry);
   if (!over_by_then && knowledge.delays_at == changes_) return delays();
   auto placement = place_now(entry, windows);
-  if (!placement) return preempt(entry, Victims::owed) ? void() : wait_behind(entry);
+  if (!placement) return !yielded_a_place(entry) && preempt(entry, Victims::owed) ? void() : wait_behind(entry);
   if (!over_by_then) {
     const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
-    auto beside = later_placer_.try_place(*head_->entry.job->spec);
+    auto beside = place_head_later();
     profile_->drop(hold);
     ++result_.placements_tried;
     if (beside) {
@@ -221,13 +225,13 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
   const std::uint64_t exempt = exempt_windows(entry.tenant);
   const bool reserve = reserved_ < policy_.reserved_jobs && !only_now_;
   std::optional<TimeProfile::Earliest> earliest;
+  if (entry.picky) (void)place_now(entry, windows);  // whether it yields a place, from which on its bound counts
   if (reserve) {
-    earliest = profile_->earliest(*entry.job->spec, entry.gpus, entry.duration_us, input_.now_us, exempt);
+    earliest = expected_start(entry, input_.now_us).at;
     if (!earliest) {
       knowledge.no_time = true;
       return wait(entry, {.code = WaitCode::no_known_time});
     }
-    ++result_.placements_tried;
   } else if (!knowledge.no_capacity && entry.duration_us < knowledge.too_long_us) {
     knowledge.no_capacity = !fits_now(entry, windows);
     profile_->show(input_.now_us, input_.now_us + entry.duration_us, exempt);
@@ -240,6 +244,9 @@ void CycleRun::backfill_conservative(const QueueEntry& entry) {
   }
   if (!earliest) return wait_behind(entry);
   auto placement = later_placer_.try_place(*entry.job->spec);
+  if (placement && entry.picky && earliest->at_us == input_.now_us && !is_good(*entry.job->spec, *placement)) {
+    return wait_behind(entry);
+  }
   if (!placement) {  // enough GPUs, but no links between them
     knowledge.no_capacity = true;
     return wait_behind(entry);
@@ -313,6 +320,9 @@ void CycleRun::take(const QueueEntry& entry, Placement placement, bool passed_ot
 
 void CycleRun::wait(const QueueEntry& entry, WaitReason reason) {
   if (!entry.starving) note_wake(entry.job->submitted_us + policy_.starvation_bound_us);
+  const bool for_gpus = reason.code == WaitCode::no_capacity || reason.code == WaitCode::behind ||
+                        reason.code == WaitCode::would_delay || reason.code == WaitCode::no_known_time;
+  if (for_gpus && yielded_a_place(entry)) reason = waits_for_good_place(entry);
   result_.waiting.push_back({entry.job->id, std::move(reason), entry.job->told});
 }
 

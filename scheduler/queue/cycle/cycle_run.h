@@ -69,20 +69,36 @@ class CycleRun {
   [[nodiscard]] std::int64_t latest_start(const QueueEntry& entry) const;
   [[nodiscard]] bool waits_for_place(const QueueEntry& entry, const Placement& placement);
   [[nodiscard]] bool may_start_later(const QueueEntry& entry, const Placement& placement, std::int64_t until_us);
+  struct Knowledge {           // of jobs of one shape, under one set of windows
+    bool no_capacity = false;  // does not fit now
+    // Fits, but would delay the head unless it ends before the head starts: as of that many changes; 0: not known.
+    std::uint64_t delays_at = 0;
+    bool no_time = false;                  // fits at no time
+    double yielded_us = 0;                 // of a step on the place that picky jobs left to others; 0: there is none
+    bool no_path = false;                  // fits now, but no links join its ranks
+    std::int64_t too_long_us = INT64_MAX;  // a job that runs this long, or longer, overlaps a reservation
+  };
+
+  // --- yielding places that are not good enough (cycle_good_place.cc)
+  [[nodiscard]] bool is_picky(const QueueEntry& entry) const;
+  [[nodiscard]] bool is_good(const JobSpec& spec, const Placement& placement) const;
+  Knowledge& known_of_picky(const QueueEntry& entry, std::uint64_t windows);
+  [[nodiscard]] bool yielded_a_place(const QueueEntry& entry);  // in this cycle
+  [[nodiscard]] WaitReason waits_for_good_place(const QueueEntry& entry);
+  // When it is expected to start, as the profile has it: on a good place by its bound, or on any from then on.
+  struct Expected {
+    std::optional<TimeProfile::Earliest> at;
+    bool good = false;
+  };
+  [[nodiscard]] Expected expected_start(const QueueEntry& entry, std::int64_t from_us);
+  [[nodiscard]] std::optional<Placement> place_head_later();
+
   [[nodiscard]] static bool same_claim(const QueueEntry& a, const QueueEntry& b);
   [[nodiscard]] bool may_exchange(const Kept& earlier, const QueueEntry& later) const;
   [[nodiscard]] bool equal_waits_for_place(const QueueEntry& entry) const;
   bool admit_over_kept(const QueueEntry& entry);
 
   // --- what they share
-  struct Knowledge {           // of jobs of one shape, under one set of windows
-    bool no_capacity = false;  // does not fit now
-    // Fits, but would delay the head unless it ends before the head starts: as of that many changes; 0: not known.
-    std::uint64_t delays_at = 0;
-    bool no_time = false;                  // fits at no time
-    bool no_path = false;                  // fits now, but no links join its ranks
-    std::int64_t too_long_us = INT64_MAX;  // a job that runs this long, or longer, overlaps a reservation
-  };
   void forget_capacity();
   Knowledge& known(const QueueEntry& entry, std::uint64_t windows);
   [[nodiscard]] std::uint64_t windows_of(const QueueEntry& entry) const;  // that keep it off their GPUs, a bit each
@@ -150,6 +166,13 @@ class CycleRun {
   std::vector<std::uint64_t> started_gpus_;                 // in this cycle, by tenant
   std::deque<Knowledge> known_;                             // by shape, where no windows keep it off
   std::map<std::pair<ShapeIndex, std::uint64_t>, Knowledge> known_beside_windows_;
+  // Of picky jobs: which place is good depends on what a job computes and sends as well.
+  struct KnownUse {
+    const JobSpec* spec;
+    std::uint64_t windows;
+    Knowledge knowledge = {};
+  };
+  std::map<ShapeIndex, std::deque<KnownUse>> known_of_picky_;
   std::vector<fabric::GpuId> scratch_gpus_;
   std::vector<Kept> kept_;                // in the order of the queue, those that are decided last
   std::vector<std::uint64_t> kept_gpus_;  // by tenant
@@ -158,6 +181,7 @@ class CycleRun {
   struct Head {
     QueueEntry entry;
     std::int64_t at_us = 0;
+    bool good = false;                // it is to be a good place
     std::vector<fabric::GpuId> gpus;  // a place for it at that time
   };
   void plan_head(const Placement& placement) {

@@ -24,6 +24,7 @@ struct QueueEntry {
   std::int64_t duration_us = 0;
   bool says_duration = false;  // duration_us is the job's own
   bool starving = false;
+  bool picky = false;  // it takes good places alone (QueuePolicy::place_wait, where jobs yield)
   [[nodiscard]] std::int32_t value() const { return priority == nullptr ? 0 : priority->value; }
 };
 

@@ -106,15 +106,16 @@ void TimeProfile::show(std::int64_t from_us, std::int64_t to_us, std::uint64_t e
 
 std::optional<TimeProfile::Earliest> TimeProfile::earliest(const JobSpec& spec, std::uint64_t gpus,
                                                            std::int64_t duration_us, std::int64_t from_us,
-                                                           std::uint64_t exempt) {
+                                                           std::uint64_t exempt, const StartCondition& condition) {
   const auto until = [&](std::int64_t at) { return at > kForever - duration_us ? kForever : at + duration_us; };
   show(from_us, until(from_us), exempt);
   auto end = std::ranges::upper_bound(ends_, from_us, {}, &Edge::at_us);
   auto begin = std::ranges::lower_bound(begins_, shown_to_us_, {}, &Edge::at_us);
   Earliest when{from_us, 0};
   while (true) {
-    if (placer_->tree().total_free() >= gpus && placer_->fits(spec)) return when;
-    if (end == ends_.end() || end->at_us == kForever) return std::nullopt;
+    if (placer_->tree().total_free() >= gpus && placer_->fits(spec) && (!condition.holds || condition.holds()))
+      return when;
+    if (end == ends_.end() || end->at_us == kForever || end->at_us > condition.last_us) return std::nullopt;
     // On to the next end of a hold: nothing gets free before.
     when.at_us = shown_from_us_ = end->at_us;
     shown_to_us_ = until(shown_from_us_);

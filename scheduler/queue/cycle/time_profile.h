@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +16,12 @@ namespace railweave::scheduler {
 
 // By the job's own expected duration, else the policy's; a job that runs over is expected to end overrun_us after now.
 std::int64_t expected_end_us(const QueuePolicy& policy, const RunningJob& job, std::int64_t now_us);
+
+// What else must hold of the tree, asked where a job fits; and until when it is asked.
+struct StartCondition {
+  std::function<bool()> holds;
+  std::int64_t last_us = INT64_MAX;
+};
 
 class TimeProfile {
  public:
@@ -40,7 +47,8 @@ class TimeProfile {
   // `exempt`: windows that do not concern it, a bit each. O(holds + GPUs held), and a fit per end of a hold at which
   // enough GPUs are free.
   [[nodiscard]] std::optional<Earliest> earliest(const JobSpec& spec, std::uint64_t gpus, std::int64_t duration_us,
-                                                 std::int64_t from_us, std::uint64_t exempt);
+                                                 std::int64_t from_us, std::uint64_t exempt,
+                                                 const StartCondition& condition = {});
 
   // On the interval shown:
   void show(std::int64_t from_us, std::int64_t to_us, std::uint64_t exempt);

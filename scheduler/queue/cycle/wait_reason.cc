@@ -26,6 +26,13 @@ Message quota_words(const WaitReason& reason) {
 Message better_place_words(const WaitReason& reason) {
   constexpr double kPercent = 100;
   const auto slower = std::llround(kPercent * (reason.here_us / reason.best_us - 1));
+  if (reason.yields) {
+    return {
+        "",
+        {fmt::format("leaves places where it would be at least {}% slower than at its best to others, and waits for "
+                     "a better one until {}; from then on it takes any",
+                     slower, whole_second_text(reason.at_us))}};
+  }
   return {
       "",
       {fmt::format("keeps a place where it would be {}% slower than at its best, and waits for a better one until {}",

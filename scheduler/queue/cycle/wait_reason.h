@@ -40,6 +40,8 @@ constexpr std::optional<std::string_view> enum_exception(WaitCode code) {
 struct WaitReason {
   WaitCode code = WaitCode::no_capacity;
   bool higher_priority = false;
+  bool yields =
+      false;  // of better_place: others may take the place that it could have; at_us is then no time of a start
   bool starving = false;   // it waited for longer than the bound: nothing passes it
   QueueJobId job = 0;      // the job that matters, 0: none
   std::int64_t at_us = 0;  // 0: not known

@@ -81,7 +81,9 @@ Result<void> check_queue_policy(const QueuePolicy& policy) {
   if (policy.least_run_us < 0) return wrong("minRuntime must not be negative", "/minRuntime");
   const PlaceWait& wait = policy.place_wait;
   if (wait.most_us < 0) return wrong("placeWait must not be negative", "/placeWait");
-  if (!(wait.share >= 0 && wait.share <= 1)) return wrong("placeWaitShare is from 0 to 1", "/placeWaitShare");
+  if (!(wait.share >= 0 && wait.share <= PlaceWait::kMaxShare)) {
+    return wrong("placeWaitShare is from 0 to 100", "/placeWaitShare");
+  }
   if (!(wait.gain >= 0 && wait.gain <= PlaceWait::kMaxGain)) {
     return wrong("placeWaitGain is from 0 to 100", "/placeWaitGain");
   }

@@ -62,12 +62,16 @@ struct QueueWindow {
 
 // A job that would be slower than at its best place by more than `gain` of the time it takes there waits for a better
 // place: for at most `share` of its expected duration and `most_us`, once for each start. It keeps its place meanwhile, so
-// that it never waits longer; others pass it on other GPUs. Only jobs that say how long they run, and none without backfill.
+// that it never waits longer; others pass it on other GPUs. Or it yields that place to others, and waits as a job that
+// fits on good places alone; from its bound on it takes any place, when its turn comes. Only jobs that say how long they
+// run, and none without backfill.
 struct PlaceWait {
   static constexpr double kMaxGain = 100;
+  static constexpr double kMaxShare = 100;
   double gain = 0.1;
   double share = 0.05;
   std::int64_t most_us = 1800LL * 1'000'000;  // 0: no job waits
+  bool yields = false;
   friend bool operator==(const PlaceWait&, const PlaceWait&) = default;
 };
 

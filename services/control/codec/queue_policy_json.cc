@@ -20,6 +20,12 @@ constexpr ByText kMoves{
       return text == "automatic" ? std::optional(true) : text == "onRequest" ? std::optional(false) : std::nullopt;
     },
     "rule", "onRequest or automatic"};
+constexpr ByText kWaitPlace{
+    [](bool yields) { return std::string_view(yields ? "yielded" : "kept"); },
+    [](std::string_view text) {
+      return text == "yielded" ? std::optional(true) : text == "kept" ? std::optional(false) : std::nullopt;
+    },
+    "rule", "kept or yielded"};
 constexpr ByText kUnanswered{
     [](bool evict) { return std::string_view(evict ? "evict" : "keep"); },
     [](std::string_view text) {
@@ -85,6 +91,7 @@ constexpr std::tuple kPolicyFields{
     field("reservedJobs", &QueuePolicy::reserved_jobs),
     field("preemptionPlans", &QueuePolicy::preemption_plans),
     optional_field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
+    optional_field("placeWaitPlace", in_wait(&PlaceWait::yields), kWaitPlace),
     optional_field("placeWaitShare", in_wait(&PlaceWait::share)),
     optional_field("placeWaitGain", in_wait(&PlaceWait::gain)),
     optional_field("moves", in_moves(&MoveRules::automatic), kMoves),
@@ -96,6 +103,7 @@ constexpr std::tuple kPolicyFields{
 
 // Where answers say what the journal leaves out.
 constexpr std::tuple kShownFields{field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
+                                  field("placeWaitPlace", in_wait(&PlaceWait::yields), kWaitPlace),
                                   field("placeWaitShare", in_wait(&PlaceWait::share)),
                                   field("placeWaitGain", in_wait(&PlaceWait::gain)),
                                   field("moves", in_moves(&MoveRules::automatic), kMoves),

@@ -192,9 +192,13 @@ std::vector<EventBody> QueueRunner::run(const ClusterState& state, std::int64_t 
   hold_back(state, result, events);
   add_events(state, result, nullptr, gate, events);
   std::size_t notes = 0;
+  const bool yields = facts.policy.place_wait.yields;
   for (const auto& waiting : result.waiting) {
     const bool for_place = waiting.reason.code == WaitCode::better_place;
-    const bool is_told = notes >= kMaxNotes || waiting.told == kind_of(waiting.reason.code);
+    // While it leaves places to others, that there is none at times is no news.
+    const bool is_yielding =
+        yields && waiting.told == kind_of(WaitCode::better_place) && kind_of(waiting.reason.code) == 0;
+    const bool is_told = notes >= kMaxNotes || is_yielding || waiting.told == kind_of(waiting.reason.code);
     if (is_told && !for_place) continue;
     const JobPtr job = state.jobs.find(JobId(waiting.job));
     // From the first place on, so that the bound of the wait is durable.

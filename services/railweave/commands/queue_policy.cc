@@ -20,16 +20,26 @@ void print_policy(Output& output, const Json& policy) {
     const char* title;
     FieldName name;
   };
-  for (const auto& [title, name] :
-       {Line{"Backfill", "backfill"}, Line{"Fair share", "fairShare"}, Line{"Half-life", "halfLife"},
-        Line{"Default duration", "defaultDuration"}, Line{"Overrun", "overrun"},
-        Line{"Starves after", "starvationBound"}, Line{"Minimum runtime", "minRuntime"},
-        Line{"Reclaims from any priority", "reclaimAnyPriority"}, Line{"Reserved jobs", "reservedJobs"},
-        Line{"Preemption plans", "preemptionPlans"}, Line{"Waits for a better place", "placeWait"},
-        Line{"of its duration", "placeWaitShare"}, Line{"for a gain above", "placeWaitGain"}, Line{"Moves", "moves"},
-        Line{"after a wait of", "moveAfter"}, Line{"losing an hour (GPU s)", "moveBudget"},
-        Line{"at once", "movesAtOnce"}, Line{"answered within", "moveAnswer"},
-        Line{"without an answer", "moveUnanswered"}}) {
+  for (const auto& [title, name] : {Line{"Backfill", "backfill"},
+                                    Line{"Fair share", "fairShare"},
+                                    Line{"Half-life", "halfLife"},
+                                    Line{"Default duration", "defaultDuration"},
+                                    Line{"Overrun", "overrun"},
+                                    Line{"Starves after", "starvationBound"},
+                                    Line{"Minimum runtime", "minRuntime"},
+                                    Line{"Reclaims from any priority", "reclaimAnyPriority"},
+                                    Line{"Reserved jobs", "reservedJobs"},
+                                    Line{"Preemption plans", "preemptionPlans"},
+                                    Line{"Waits for a better place", "placeWait"},
+                                    Line{"with its place", "placeWaitPlace"},
+                                    Line{"of its duration", "placeWaitShare"},
+                                    Line{"for a gain above", "placeWaitGain"},
+                                    Line{"Moves", "moves"},
+                                    Line{"after a wait of", "moveAfter"},
+                                    Line{"losing an hour (GPU s)", "moveBudget"},
+                                    Line{"at once", "movesAtOnce"},
+                                    Line{"answered within", "moveAnswer"},
+                                    Line{"without an answer", "moveUnanswered"}}) {
     sheet.add(title, text_of(policy, name));
   }
   Table table({{"CLASS"}, {"VALUE", Align::right}, {"MAY EVICT"}, {"MAY BE EVICTED"}});
@@ -42,8 +52,8 @@ void print_policy(Output& output, const Json& policy) {
 
 struct PolicyOptions {
   std::string file;
-  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime, place_wait, moves,
-      move_after, move_answer, move_unanswered;
+  std::string backfill, fair_share, half_life, default_duration, starvation_bound, min_runtime, place_wait,
+      place_wait_place, moves, move_after, move_answer, move_unanswered;
   std::optional<double> place_wait_share, place_wait_gain, move_budget;
   std::optional<std::uint32_t> moves_at_once;
 };
@@ -56,9 +66,9 @@ void configure(Session& session, const PolicyOptions& options) {
        {std::pair("backfill", &options.backfill), std::pair("fairShare", &options.fair_share),
         std::pair("halfLife", &options.half_life), std::pair("defaultDuration", &options.default_duration),
         std::pair("starvationBound", &options.starvation_bound), std::pair("minRuntime", &options.min_runtime),
-        std::pair("placeWait", &options.place_wait), std::pair("moves", &options.moves),
-        std::pair("moveAfter", &options.move_after), std::pair("moveAnswer", &options.move_answer),
-        std::pair("moveUnanswered", &options.move_unanswered)}) {
+        std::pair("placeWait", &options.place_wait), std::pair("placeWaitPlace", &options.place_wait_place),
+        std::pair("moves", &options.moves), std::pair("moveAfter", &options.move_after),
+        std::pair("moveAnswer", &options.move_answer), std::pair("moveUnanswered", &options.move_unanswered)}) {
     if (!value->empty()) changes[name] = *value;
   }
   if (options.place_wait_share) changes["placeWaitShare"] = *options.place_wait_share;
@@ -108,6 +118,8 @@ void add_queue_policy_commands(CLI::App& queue, Session& session) {
   configure_command
       .add_option("--place-wait-gain", options->place_wait_gain, "It waits where it would be slower by more than this")
       ->type_name("SHARE");
+  rule("--place-wait-place", options->place_wait_place, "kept|yielded",
+       "What others may do meanwhile with the place that it could have");
   rule("--moves", options->moves, "onRequest|automatic", "Whether running jobs are offered moves by themselves");
   rule("--move-after", options->move_after, "DURATION", "How long the first job has waited before others move for it");
   rule("--move-answer", options->move_answer, "DURATION", "How long the offer of a move stands");

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,9 @@
 namespace railweave::cli {
 namespace {
 
+constexpr double kYieldingGain = 0.01, kYieldingShare = 10;
+constexpr std::int64_t kYieldingMostUs = 24LL * 3600 * 1'000'000;
+
 struct LabReplayOptions {
   FabricFileOptions fabric;
   std::string trace;
@@ -33,15 +37,15 @@ struct LabReplayOptions {
   std::string backfill = "easy";
   std::string fair_share = "none";
   double estimate_factor = 1;
-  std::uint64_t place_wait_min = 30;
-  double place_wait_share = scheduler::PlaceWait().share;
+  std::optional<std::uint64_t> place_wait_min;
+  std::optional<double> place_wait_share, place_wait_gain;
   std::uint64_t starvation_h = 0;
   std::uint64_t jobs = 0;
   std::string stretch = "none";
   std::string communication = "light";
   bool segments = false;
   bool follow_routes = false;
-  std::uint64_t seeds = 0;
+  std::uint64_t seeds = 0, first_seed = 1;
   double load = 0.9;
   std::string against = "railweave";
   std::string svg;
@@ -146,16 +150,27 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
   output.text("\n" + tenants.text(output.terminal()));
 }
 
-ReplayOptions options_of(const LabReplayOptions& options) {
+// Jobs that keep a place wait as the queue's policy comes; those that yield it as the README says that it pays.
+scheduler::PlaceWait place_wait_of(const LabReplayOptions& options, std::string_view policy) {
+  constexpr std::int64_t kMinuteUs = 60'000'000;
+  scheduler::PlaceWait wait;
+  if (policy == kYieldingPolicy) wait = {.gain = kYieldingGain, .share = kYieldingShare, .most_us = kYieldingMostUs};
+  if (options.place_wait_min) wait.most_us = static_cast<std::int64_t>(*options.place_wait_min) * kMinuteUs;
+  if (options.place_wait_share) wait.share = *options.place_wait_share;
+  if (options.place_wait_gain) wait.gain = *options.place_wait_gain;
+  return wait;
+}
+
+ReplayOptions options_of(const LabReplayOptions& options, const std::string& policy) {
   ReplayOptions replay;
+  replay.policy = policy;
   replay.backfill = *parse_enum<scheduler::Backfill>(options.backfill);
   replay.fair_share = options.fair_share == "decayed"   ? scheduler::FairShareRule::decayed
                       : options.fair_share == "running" ? scheduler::FairShareRule::running
                                                         : scheduler::FairShareRule::none;
   replay.estimate_factor = options.estimate_factor;
   replay.starvation_s = static_cast<std::int64_t>(options.starvation_h) * 3600;
-  replay.place_wait.most_us = static_cast<std::int64_t>(options.place_wait_min) * 60'000'000;
-  replay.place_wait.share = options.place_wait_share;
+  replay.place_wait = place_wait_of(options, policy);
   replay.stretch = *parse_enum<Stretch>(options.stretch);
   replay.heavy = options.communication == "heavy";
   replay.segments = options.segments;
@@ -175,15 +190,13 @@ struct Verdict {
 Verdict compare(const scheduler::PlacementFabricPtr& fabric, const LabReplayOptions& options, Stretch judge,
                 const std::function<void()>& progress) {
   Verdict verdict{.judge = judge, .stretch = 0, .stretch_against = 0};
-  ReplayOptions replay_options = options_of(options);
-  replay_options.stretch = judge;
+  ReplayOptions of_against = options_of(options, options.against), of_policy = options_of(options, options.policy);
+  of_against.stretch = of_policy.stretch = judge;
   const GeneratedLoad load{fabric->hierarchy().total_capacity(), options.jobs, options.load};
-  for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+  for (std::uint64_t seed = options.first_seed; seed < options.first_seed + options.seeds; ++seed) {
     const JobTrace trace = generate_trace(load, seed);
-    replay_options.policy = options.against;
-    const ReplayReport against = replay(fabric, trace, replay_options, [](std::uint64_t) {});
-    replay_options.policy = options.policy;
-    const ReplayReport report = replay(fabric, trace, replay_options, [](std::uint64_t) {});
+    const ReplayReport against = replay(fabric, trace, of_against, [](std::uint64_t) {});
+    const ReplayReport report = replay(fabric, trace, of_policy, [](std::uint64_t) {});
     verdict.differences.push_back(report.mean_completion_s / against.mean_completion_s - 1);
     verdict.used_differences.push_back(report.loaded_utilisation - against.loaded_utilisation);
     verdict.used += report.loaded_utilisation / static_cast<double>(options.seeds);
@@ -316,7 +329,8 @@ void run_route_trials(Session& session, const LabReplayOptions& options, const s
   RouteTrials trials;
   const GeneratedLoad load{fabric->hierarchy().total_capacity(), options.jobs, options.load};
   session.output.begin_progress("replaying");
-  for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) {
+  for (std::uint64_t number = 0; number < options.seeds; ++number) {
+    const std::uint64_t seed = options.first_seed + number;
     RouteTrial trial(fabric);
     ReplayOptions replay_options = options_of(options);
     replay_options.policy = options.policy;
@@ -329,7 +343,7 @@ void run_route_trials(Session& session, const LabReplayOptions& options, const s
     trials.all.balance_us += one.balance_us;
     if (one.engine.model > 0) trials.by_model.push_back(one.followed.model / one.engine.model - 1);
     if (one.engine.flows > 0) trials.by_flows.push_back(one.followed.flows / one.engine.flows - 1);
-    session.output.say_progress(fmt::format("{} of {} streams", seed, options.seeds));
+    session.output.say_progress(fmt::format("{} of {} streams", number + 1, options.seeds));
   }
   session.output.end_progress();
   if (trials.by_flows.size() < 2) fail_usage("hardly any job was on the network", "more --jobs or a higher --load");
@@ -376,9 +390,7 @@ void run(Session& session, const LabReplayOptions& options) {
   std::vector<ReplayReport> reports;
   output.begin_progress("replaying");
   for (const auto& policy : policies) {
-    ReplayOptions replay_options = options_of(options);
-    replay_options.policy = policy;
-    reports.push_back(replay(fabric, trace, replay_options, [&](std::uint64_t ended) {
+    reports.push_back(replay(fabric, trace, options_of(options, policy), [&](std::uint64_t ended) {
       output.say_progress(fmt::format("{}: {}%, {} of {} jobs ended", policy, 100 * ended / trace.jobs.size(), ended,
                                       trace.jobs.size()));
     }));
@@ -409,7 +421,7 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
   add_fabric_file_options(command, options->fabric, "--fabric");
   std::string policies = "all";
   for (const auto policy : kReplayPolicies) policies += "|" + std::string(policy);
-  policies += fmt::format("|{}|{}", kWaitingPolicy, kRoutedPolicy);
+  policies += fmt::format("|{}|{}|{}", kWaitingPolicy, kYieldingPolicy, kRoutedPolicy);
   add_choice_option(command, "--policy", options->policy, "Placement policy; all compares them", policies);
   add_choice_option(command, "--against", options->against, "With --seeds: the policy that it is compared with",
                     policies.substr(policies.find('|') + 1));
@@ -424,6 +436,8 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
                    "With --seeds: what routes that follow the jobs that run would be worth, at every hour");
   add_number_option(command, "--seeds", options->seeds, "Compare two policies on as many generated streams of jobs",
                     {0, 1'000});
+  add_number_option(command, "--first-seed", options->first_seed, "The first of them; the others follow it",
+                    {1, 1'000'000});
   command.add_option("--load", options->load, "Of a generated stream, as a share of the fabric's GPU hours")
       ->type_name("SHARE")
       ->capture_default_str();
@@ -434,11 +448,17 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
       .add_option("--estimate-factor", options->estimate_factor, "Expected durations, as a multiple of the real ones")
       ->type_name("FACTOR")
       ->capture_default_str();
-  add_number_option(command, "--place-wait", options->place_wait_min,
-                    "Minutes that jobs of railweave-waits wait for a better place", {0, 100'000});
-  command.add_option("--place-wait-share", options->place_wait_share, "The same, as a share of their durations")
-      ->type_name("SHARE")
-      ->capture_default_str();
+  command
+      .add_option("--place-wait", options->place_wait_min,
+                  "Minutes that jobs of railweave-waits (30) and railweave-yields (1440) wait for a better place")
+      ->check(CLI::Range(0, 100'000))
+      ->type_name("MINUTES");
+  command
+      .add_option("--place-wait-share", options->place_wait_share, "The same, as a share of their durations (0.05, 10)")
+      ->type_name("SHARE");
+  command
+      .add_option("--place-wait-gain", options->place_wait_gain, "They wait where slower by more than this (0.1, 0.01)")
+      ->type_name("SHARE");
   add_number_option(command, "--starvation", options->starvation_h,
                     "Hours after which no job may pass a waiting job, 0 for no limit", {0, 100'000});
   add_number_option(command, "--jobs", options->jobs, "Replay only the first N jobs, 0 for all", {0, kMaxTraceJobs});

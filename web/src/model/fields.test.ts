@@ -24,7 +24,7 @@ describe('the fields of forms', () => {
     expect(bodyOf(TENANT, valuesOf(TENANT, { ...tenant, gpusHeld: 7, version: 3 }, 'utc'), 'utc')).toEqual(tenant);
     const contract = { guaranteedGbps: 100, maxGbps: null, basis: 'perJob', model: 'pattern', surviveLinkFailure: true, isolated: false, isolation: 'lane', classes: ['all-reduce', 'bulk'], reservedPermille: 900, maxGpus: null, maxNvlinkDomains: 4 };
     expect(bodyOf(CONTRACT, valuesOf(CONTRACT, contract, 'utc'), 'utc')).toEqual(contract);
-    const policy = { priorityClasses: [{ name: 'high', value: 10, mayPreempt: true, preemptible: false }], backfill: 'none', fairShare: 'decayed', halfLife: 'PT168H', defaultDuration: 'PT24H', overrun: 'PT5M', starvationBound: 'PT24H', minRuntime: 'PT1M', reclaimAnyPriority: false, reservedJobs: 8, preemptionPlans: 4, placeWait: 'PT30M', placeWaitShare: 0.05, placeWaitGain: 0.1, moves: 'onRequest', moveAfter: 'PT5M', moveBudget: 360000, movesAtOnce: 8, moveAnswer: 'PT5M', moveUnanswered: 'keep' };
+    const policy = { priorityClasses: [{ name: 'high', value: 10, mayPreempt: true, preemptible: false }], backfill: 'none', fairShare: 'decayed', halfLife: 'PT168H', defaultDuration: 'PT24H', overrun: 'PT5M', starvationBound: 'PT24H', minRuntime: 'PT1M', reclaimAnyPriority: false, reservedJobs: 8, preemptionPlans: 4, placeWait: 'PT30M', placeWaitPlace: 'kept', placeWaitShare: 0.05, placeWaitGain: 0.1, moves: 'onRequest', moveAfter: 'PT5M', moveBudget: 360000, movesAtOnce: 8, moveAnswer: 'PT5M', moveUnanswered: 'keep' };
     expect(bodyOf(POLICY, valuesOf(POLICY, policy, 'utc'), 'utc')).toEqual(policy);
   });
 

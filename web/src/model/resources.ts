@@ -66,6 +66,7 @@ export const POLICY: Field[] = [
   { name: 'reservedJobs', label: 'Places kept by conservative backfill', kind: 'integer' },
   { name: 'preemptionPlans', label: 'Attempts to make room in a cycle', kind: 'integer' },
   { name: 'placeWait', label: 'Waits for a better place at most', kind: 'duration' },
+  { name: 'placeWaitPlace', label: 'Its place meanwhile is', kind: 'choice', options: ['kept', 'yielded'] },
   { name: 'placeWaitShare', label: 'Waits for it at most, share of its duration', kind: 'number' },
   { name: 'placeWaitGain', label: 'Waits for it where it would be slower by more than', kind: 'number' },
   { name: 'moves', label: 'Running jobs are offered moves', kind: 'choice', options: ['onRequest', 'automatic'] },

@@ -42,7 +42,8 @@ class RailweaveQueue : public ReplayQueue {
     policy_.starvation_bound_us = options.starvation_s > 0 ? options.starvation_s * 1'000'000 : INT64_MAX / 4;
     policy_.reserved_jobs = 32;
     policy_.place_wait = options.place_wait;
-    if (options.policy != kWaitingPolicy) policy_.place_wait.most_us = 0;
+    policy_.place_wait.yields = options.policy == kYieldingPolicy;
+    if (options.policy != kWaitingPolicy && options.policy != kYieldingPolicy) policy_.place_wait.most_us = 0;
     used_ = FairShare(policy_.half_life_us);
     if (options.policy == kRoutedPolicy) routed_ = std::make_unique<RoutedStarts>(fabric);
   }
@@ -69,10 +70,11 @@ class RailweaveQueue : public ReplayQueue {
                                                    .now_us = now_us,
                                                    .gate = routed_.get(),
                                                    .explain = false});
+    wake_us_ = policy_.place_wait.yields ? result.wake_us : 0;
     kept_.clear();
     for (auto& kept : result.kept) {
       place_until_us_[kept.job] = kept.until_us;
-      kept_[kept.job] = std::move(kept.gpus);
+      if (!kept.gpus.empty()) kept_[kept.job] = std::move(kept.gpus);
     }
     std::vector<ReplayStart> starts;
     for (auto& start : result.starts) {
@@ -84,7 +86,7 @@ class RailweaveQueue : public ReplayQueue {
   }
 
   [[nodiscard]] std::int64_t wake_us() const override {
-    std::int64_t wake_us = 0;
+    std::int64_t wake_us = wake_us_;
     for (const auto& [job, gpus] : kept_) {
       const std::int64_t until_us = place_until_us_.at(job);
       if (wake_us == 0 || until_us < wake_us) wake_us = until_us;
@@ -105,6 +107,7 @@ class RailweaveQueue : public ReplayQueue {
   QueuePolicy policy_;
   FairShare used_;
   Allocations allocations_;
+  std::int64_t wake_us_ = 0;  // where jobs yield
   std::map<QueueJobId, std::int64_t> place_until_us_;
   std::map<QueueJobId, std::vector<fabric::GpuId>> kept_;  // by jobs that wait for a better place
   std::vector<QueuedJob> queued_;

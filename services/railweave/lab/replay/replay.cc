@@ -345,7 +345,8 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
 }  // namespace
 
 bool is_own_policy(std::string_view policy) {
-  return policy == "railweave" || policy == kWaitingPolicy || policy == kRoutedPolicy || policy == kKepPolicy;
+  return policy == "railweave" || policy == kWaitingPolicy || policy == kYieldingPolicy || policy == kRoutedPolicy ||
+         policy == kKepPolicy;
 }
 
 ReplayReport replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options,

@@ -18,6 +18,8 @@ class RouteTrial;
 
 // railweave, whose jobs wait for a better place as the default policy of the queue has them.
 inline constexpr std::string_view kWaitingPolicy = "railweave-waits";
+// railweave, whose jobs leave slow places to others and wait for good ones.
+inline constexpr std::string_view kYieldingPolicy = "railweave-yields";
 // railweave, whose places are compared on routes where bundles mislead: a trial, as the service chooses on bundles.
 inline constexpr std::string_view kRoutedPolicy = "railweave-routes";
 // BestFit of Kueue's topology-aware scheduling, in Railweave's queue.
@@ -29,12 +31,12 @@ inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "random
 bool is_own_policy(std::string_view policy);
 
 struct ReplayOptions {
-  std::string policy = "railweave";                          // of kReplayPolicies, kWaitingPolicy, or kRoutedPolicy
-  scheduler::Backfill backfill = scheduler::Backfill::easy;  // conservative: railweave alone
+  std::string policy = "railweave";  // of kReplayPolicies, kWaitingPolicy, kYieldingPolicy or kRoutedPolicy
+  scheduler::Backfill backfill = scheduler::Backfill::easy;              // conservative: railweave alone
   scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
   double estimate_factor = 1;
   std::int64_t starvation_s = 0;    // 0: no bound; railweave alone
-  scheduler::PlaceWait place_wait;  // of kWaitingPolicy
+  scheduler::PlaceWait place_wait;  // of kWaitingPolicy and kYieldingPolicy
   Stretch stretch = Stretch::none;
   bool heavy = false;            // jobs are heavy_job_spec(), not trace_job_spec()
   RouteTrial* routes = nullptr;  // is told of all jobs that run

@@ -50,7 +50,8 @@ Out to_json(const scheduler::WaitReason& reason, std::int64_t expected_us, const
           {"starving", reason.starving},
           {"job", is_named ? Out(job_name(reason.job)) : Out(nullptr)},
           {"expectedAt", time_or_null(expected_us)},
-          {"startsBy", slower ? Out(time_text(reason.at_us)) : Out(nullptr)},
+          {"startsBy", slower && !reason.yields ? Out(time_text(reason.at_us)) : Out(nullptr)},
+          {"anyPlaceFrom", slower && reason.yields ? Out(time_text(reason.at_us)) : Out(nullptr)},
           {"predictedMs", slower ? Out(reason.here_us / kUsPerMs) : Out(nullptr)},
           {"bestMs", slower ? Out(reason.best_us / kUsPerMs) : Out(nullptr)}};
 }
