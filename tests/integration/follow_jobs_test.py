@@ -118,6 +118,8 @@ def main():
                 target = int(hop["to"].split("/")[0].removeprefix("0x"), 16)
                 lid = next(lid for adapter, lid in walk.lids.items() if target in (adapter, adapter + 1))
                 assert walk.tables[guid][lid] == hop["port"], hop
+            shown = service.cli("subnets", "show", subnet)
+            assert f"{len(told['hops'])} next hops chosen for jobs" in shown.stdout, shown.stdout + shown.stderr
             held = walk.tables
             service.restart()
             service.synced(60)

@@ -154,7 +154,8 @@ void print(Output& output, const std::vector<ReplayReport>& reports) {
 scheduler::PlaceWait place_wait_of(const LabReplayOptions& options, std::string_view policy) {
   constexpr std::int64_t kMinuteUs = 60'000'000;
   scheduler::PlaceWait wait;
-  if (policy == kYieldingPolicy) wait = {.gain = kYieldingGain, .share = kYieldingShare, .most_us = kYieldingMostUs};
+  if (policy == kYieldingPolicy || policy == kFollowedPolicy)
+    wait = {.gain = kYieldingGain, .share = kYieldingShare, .most_us = kYieldingMostUs};
   if (options.place_wait_min) wait.most_us = static_cast<std::int64_t>(*options.place_wait_min) * kMinuteUs;
   if (options.place_wait_share) wait.share = *options.place_wait_share;
   if (options.place_wait_gain) wait.gain = *options.place_wait_gain;
@@ -332,8 +333,7 @@ void run_route_trials(Session& session, const LabReplayOptions& options, const s
   for (std::uint64_t number = 0; number < options.seeds; ++number) {
     const std::uint64_t seed = options.first_seed + number;
     RouteTrial trial(fabric);
-    ReplayOptions replay_options = options_of(options);
-    replay_options.policy = options.policy;
+    ReplayOptions replay_options = options_of(options, options.policy);
     replay_options.routes = &trial;
     replay(fabric, generate_trace(load, seed), replay_options, [](std::uint64_t) {});
     const RouteTrial::Report& one = trial.report();
@@ -421,7 +421,7 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
   add_fabric_file_options(command, options->fabric, "--fabric");
   std::string policies = "all";
   for (const auto policy : kReplayPolicies) policies += "|" + std::string(policy);
-  policies += fmt::format("|{}|{}|{}", kWaitingPolicy, kYieldingPolicy, kRoutedPolicy);
+  policies += fmt::format("|{}|{}|{}|{}", kWaitingPolicy, kYieldingPolicy, kFollowedPolicy, kRoutedPolicy);
   add_choice_option(command, "--policy", options->policy, "Placement policy; all compares them", policies);
   add_choice_option(command, "--against", options->against, "With --seeds: the policy that it is compared with",
                     policies.substr(policies.find('|') + 1));

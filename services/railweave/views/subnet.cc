@@ -214,6 +214,12 @@ void print_subnet(Output& output, const Json& subnet) {
   sheet.add("Mode", text_of(subnet, "mode") + (reason.empty() || reason == "-" ? "" : ": " + reason));
   const Json& routing = field(subnet, "routing");
   const std::string why = text_of(routing, "reason");
+  if (const Json& basis = field(subnet, "routeBasis"); basis.is_object()) {
+    sheet.add("Routes",
+              fmt::format("spread again without {} links and {} switches, {} next hops chosen for jobs, since {}",
+                          count_of(basis, "linksLeftOut"), count_of(basis, "switchesLeftOut"), count_of(basis, "hops"),
+                          text_of(basis, "since")));
+  }
   sheet.add("Spread", text_of(routing, "spread") + (why.empty() || why == "-" ? "" : ": " + why));
   if (const Json& tables = field(subnet, "tables"); tables.is_object()) {
     sheet.add("In force", {tables_text(tables), text_of(tables, "source") == "wanted" ? Tone::plain : Tone::warning});

@@ -1,5 +1,6 @@
 // Routes that are spread again over the links that failures left, once a subnet in direct mode is quiet.
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,12 +46,15 @@ class BalanceTest : public LiveTest {
   void promise(const std::vector<unsigned>& nodes) {
     must(PutTenant{{.name = "research"}, {}});
     must(PutContract{{.tenant = "research", .guaranteed = RateMbps(1'000)}, {}});
-    auto command = submit_job("research", 1, static_cast<std::uint32_t>(nodes.size()));
+    submit("research", nodes);
+    settle();
+    ASSERT_EQ(loop_->state()->guaranteed->size(), 1U);
+  }
+  void submit(const std::string& tenant, const std::vector<unsigned>& nodes) {
+    auto command = submit_job(tenant, 1, static_cast<std::uint32_t>(nodes.size()));
     command.spec.gpus_per_node = 1;
     for (const unsigned node : nodes) command.spec.only_nodes.push_back("node-" + std::to_string(node));
     must(command);
-    settle();
-    ASSERT_EQ(loop_->state()->guaranteed->size(), 1U);
   }
   // The ports that packets between these nodes leave switches by, as switches hold them.
   [[nodiscard]] std::vector<fabric::PortId> paths(const std::vector<unsigned>& nodes) {
@@ -180,6 +184,90 @@ TEST_F(BalanceTest, AtNoMomentAJobWithAGuaranteeHasOtherPaths) {
     ASSERT_EQ(paths(nodes), before) << "step " << i;
   }
   EXPECT_TRUE(loop_->state()->route_bases->contains("plane-0")) << "else the test holds nothing";
+}
+
+// A full tree: 4 leaves of 4 nodes below 4 spines, on which the closed form takes the same spine to the first node of every leaf.
+class FollowTest : public BalanceTest {
+ protected:
+  void start_jobs(const std::vector<std::vector<unsigned>>& jobs) {
+    follow_jobs_ = true;
+    start_live({.hosts_per_leaf = 4,
+                .leaves_per_pod = 4,
+                .spines_per_pod = 4,
+                .pods = 1,
+                .cores_per_spine = 0,
+                .gpus_per_host = 1});
+    settle();
+    must(PutTenant{{.name = "others"}, {}});
+    for (const auto& nodes : jobs) submit("others", nodes);
+    settle();
+    jobs_ = jobs;
+  }
+  void follow() {
+    for (int i = 0; i < 100 && !loop_->state()->route_bases->contains("plane-0"); ++i) step(400);
+    ASSERT_TRUE(loop_->state()->route_bases->contains("plane-0"));
+    for (int i = 0; i < 100 && (i < 3 || status()->phase != SubnetPhase::synced); ++i) {
+      step(300);
+      EXPECT_TRUE(walk().verified());
+    }
+    EXPECT_EQ(status()->phase, SubnetPhase::synced);
+  }
+  // Flows of the jobs on the fullest link between switches, as switches hold their routes.
+  [[nodiscard]] std::size_t meet() {
+    std::map<fabric::PortId, std::size_t> flows;
+    std::size_t most = 0;
+    for (const auto& nodes : jobs_) {
+      for (const auto port : paths(nodes)) {
+        if (topology_->is_switch_port(port) && topology_->is_switch_port(topology_->peer(port)))
+          most = std::max(most, ++flows[port]);
+      }
+    }
+    return most;
+  }
+  std::vector<std::vector<unsigned>> jobs_;
+};
+
+TEST_F(FollowTest, FlowsOfJobsAreKeptApartAndARestartKeepsThat) {
+  start_jobs({{0, 4}, {1, 8}, {2, 12}});
+  ASSERT_EQ(meet(), 3U);
+  follow();
+  EXPECT_EQ(meet(), 1U);
+  RoutingCache of_another_process;
+  const auto again = of_another_process.wanted(*loop_->state());
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)->routing.tables.digest(), *status()->applied_digest);
+  const std::size_t writes = switches_->writes().size();
+  make_controller();
+  settle();
+  for (int i = 0; i < 50; ++i) step(400);
+  EXPECT_EQ(switches_->writes().size(), writes) << "nothing is left to be gained";
+  EXPECT_EQ(meet(), 1U);
+  // One that ends leaves the others where they are, and a link that is cut is no longer used.
+  const auto used = paths({0, 4});
+  switches_->cut(topology_->guid(topology_->switch_of(used[1])), topology_->number(used[1]), true);
+  step(1);
+  settle();
+  EXPECT_TRUE(walk().verified());
+  must(SetSubnetMode{"plane-0", SubnetMode::observe, "", {}});
+  EXPECT_TRUE(loop_->state()->route_bases->empty());
+}
+
+TEST_F(FollowTest, JobsWithGuaranteesKeepTheirPathsAndOthersGiveWay) {
+  start_jobs({{1, 8}, {2, 12}});
+  promise({0, 4});
+  jobs_.push_back({0, 4});
+  const auto kept = paths({0, 4});
+  ASSERT_EQ(meet(), 3U);
+  follow();
+  EXPECT_EQ(meet(), 1U);
+  EXPECT_EQ(paths({0, 4}), kept);
+  EXPECT_EQ(alarms("guarantee.atRisk"), 0U);
+}
+
+TEST_F(FollowTest, NothingIsChosenWithoutJobsThatMeet) {
+  start_jobs({{0, 1}, {4, 8}});
+  for (int i = 0; i < 60; ++i) step(400);
+  EXPECT_TRUE(loop_->state()->route_bases->empty());
 }
 
 }  // namespace

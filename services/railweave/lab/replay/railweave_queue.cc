@@ -42,8 +42,8 @@ class RailweaveQueue : public ReplayQueue {
     policy_.starvation_bound_us = options.starvation_s > 0 ? options.starvation_s * 1'000'000 : INT64_MAX / 4;
     policy_.reserved_jobs = 32;
     policy_.place_wait = options.place_wait;
-    policy_.place_wait.yields = options.policy == kYieldingPolicy;
-    if (options.policy != kWaitingPolicy && options.policy != kYieldingPolicy) policy_.place_wait.most_us = 0;
+    policy_.place_wait.yields = options.policy == kYieldingPolicy || options.policy == kFollowedPolicy;
+    if (options.policy != kWaitingPolicy && !policy_.place_wait.yields) policy_.place_wait.most_us = 0;
     used_ = FairShare(policy_.half_life_us);
     if (options.policy == kRoutedPolicy) routed_ = std::make_unique<RoutedStarts>(fabric);
   }

@@ -96,7 +96,7 @@ class Replay {
         tree_(fabric->hierarchy_ptr()),
         allocations_(no_allocations(fabric->topology())),
         slowdowns_(fabric),
-        stretched_(fabric, options.stretch),
+        stretched_(fabric, options.stretch, options.policy == kFollowedPolicy),
         routes_(options.routes) {
     report_.policy = options.policy;
     report_.backfill = railweave::to_text(options.backfill);
@@ -345,8 +345,8 @@ ReplayReport Replay::run(const std::function<void(std::uint64_t)>& progress) {
 }  // namespace
 
 bool is_own_policy(std::string_view policy) {
-  return policy == "railweave" || policy == kWaitingPolicy || policy == kYieldingPolicy || policy == kRoutedPolicy ||
-         policy == kKepPolicy;
+  return policy == "railweave" || policy == kWaitingPolicy || policy == kYieldingPolicy || policy == kFollowedPolicy ||
+         policy == kRoutedPolicy || policy == kKepPolicy;
 }
 
 ReplayReport replay(const PlacementFabricPtr& fabric, const JobTrace& trace, const ReplayOptions& options,

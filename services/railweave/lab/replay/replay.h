@@ -20,6 +20,8 @@ class RouteTrial;
 inline constexpr std::string_view kWaitingPolicy = "railweave-waits";
 // railweave, whose jobs leave slow places to others and wait for good ones.
 inline constexpr std::string_view kYieldingPolicy = "railweave-yields";
+// The same, on routes that follow each job, which the judge of flows alone sees.
+inline constexpr std::string_view kFollowedPolicy = "railweave-follows";
 // railweave, whose places are compared on routes where bundles mislead: a trial, as the service chooses on bundles.
 inline constexpr std::string_view kRoutedPolicy = "railweave-routes";
 // BestFit of Kueue's topology-aware scheduling, in Railweave's queue.
@@ -31,7 +33,8 @@ inline constexpr std::string_view kReplayPolicies[] = {"fifo-first-fit", "random
 bool is_own_policy(std::string_view policy);
 
 struct ReplayOptions {
-  std::string policy = "railweave";  // of kReplayPolicies, kWaitingPolicy, kYieldingPolicy or kRoutedPolicy
+  std::string policy =
+      "railweave";  // of kReplayPolicies, kWaitingPolicy, kYieldingPolicy, kFollowedPolicy or kRoutedPolicy
   scheduler::Backfill backfill = scheduler::Backfill::easy;              // conservative: railweave alone
   scheduler::FairShareRule fair_share = scheduler::FairShareRule::none;  // railweave alone
   double estimate_factor = 1;

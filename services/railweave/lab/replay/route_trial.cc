@@ -2,15 +2,12 @@
 
 #include <chrono>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include "fabric/flow/directed_link.h"
-#include "fabric/routing/engine_registry.h"
 #include "scheduler/collective/path_model.h"
 #include "scheduler/placement/score/routed_jobs.h"
 #include "services/railweave/lab/replay/flow_period.h"
-#include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
 
@@ -53,30 +50,21 @@ void RouteTrial::sample(std::int64_t now_us, std::int64_t from_us) {
   if (running_.empty()) return;
   std::vector<fabric::Demand> demands;
   for (const auto& [job, running] : running_) {
-    for (const PortFlow& flow : running.flows) {
-      demands.push_back(
-          {flow.ports.from, flow.ports.to, static_cast<std::uint64_t>(std::llround(1000 * mbps(running, flow)))});
-    }
+    const auto own = demands_of(running.flows, running.alone.period_us);
+    demands.insert(demands.end(), own.begin(), own.end());
   }
   const auto begun = std::chrono::steady_clock::now();
-  const auto balance = fabric::balance_traffic(routes_->view, routes_->routing, demands);
-  fabric::FabricView view = routes_->view;
-  auto basis = std::make_shared<fabric::SpreadBasis>();
-  basis->hops = balance.hops;
-  view.set_spread_basis(std::move(basis));
-  const auto followed =
-      value_or_fail(fabric::find_engine(routes_->routing.engine)
-                        ->reroute(routes_->routing, {.view = view, .scope = routes_->routing.tables.scope_ptr()}));
+  const FollowedRoutes followed = followed_routes(*routes_, demands);
   report_.balance_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
   ++report_.samples;
   report_.jobs += running_.size();
-  report_.hops += balance.hops.size();
+  report_.hops += followed.hops;
   const auto add = [](Work& sum, const Work& more) {
     sum.model += more.model;
     sum.flows += more.flows;
   };
   add(report_.engine, work_on(routes_->routing.tables));
-  add(report_.followed, work_on(followed.tables));
+  add(report_.followed, work_on(followed.routing.tables));
 }
 
 RouteTrial::Work RouteTrial::work_on(const fabric::ForwardingTables& tables) const {

@@ -1,6 +1,7 @@
 #include "services/railweave/lab/replay/stretch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "scheduler/collective/path_model.h"
@@ -11,8 +12,8 @@ namespace railweave::cli {
 
 using namespace scheduler;
 
-StretchedRuns::StretchedRuns(const PlacementFabricPtr& fabric, Stretch rule)
-    : fabric_(fabric), rule_(rule), placer_(fabric), best_(fabric) {
+StretchedRuns::StretchedRuns(const PlacementFabricPtr& fabric, Stretch rule, bool follows)
+    : fabric_(fabric), rule_(rule), follows_(follows), placer_(fabric), best_(fabric), bundles_(fabric) {
   for (const auto kind : {fabric::LevelKind::nvlink_domain, fabric::LevelKind::node, fabric::LevelKind::leaf_group}) {
     const unsigned level = fabric->hierarchy().level_of(kind);
     if (level != Hierarchy::kNoLevel) levels_.push_back(level);
@@ -42,8 +43,26 @@ double StretchedRuns::factor(const JobSpec& spec, std::span<const fabric::GpuId>
 }
 
 std::optional<double> StretchedRuns::flows_us(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
-  const RoutedPaths paths(fabric_->topology(), *walker_, fabric_->gpu_ports(), capacity_mbps_);
-  return flow_period_us(*fabric_, paths, fabric_->capacities_mbps(routes_->view), spec, gpu_of_rank);
+  const auto on = [&](const fabric::PathWalker& walker) {
+    const RoutedPaths paths(fabric_->topology(), walker, fabric_->gpu_ports(), capacity_mbps_);
+    return flow_period_us(*fabric_, paths, fabric_->capacities_mbps(routes_->view), spec, gpu_of_rank);
+  };
+  if (!follows_) return on(*walker_);
+  const FollowedRoutes followed = followed_routes(*routes_, demands(spec, gpu_of_rank));
+  return on(fabric::PathWalker(routes_->view, followed.routing.tables));
+}
+
+std::vector<fabric::Demand> StretchedRuns::demands(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
+  const auto alone = bundles_.load_of(spec, gpu_of_rank);
+  if (!std::isfinite(alone.period_us) || alone.period_us <= 0) return {};
+  const RoutedTrafficInput in{.topology = fabric_->topology(),
+                              .walker = *walker_,
+                              .ports = fabric_->gpu_ports(),
+                              .bundles = fabric_->bundles(),
+                              .bundle_mbps = fabric_->nominal_mbps()};
+  return demands_of(port_flows(in, gpu_of_rank, spec.parallelism, traffic_of_job(spec).traffic,
+                               generation_of(*fabric_, gpu_of_rank), alone.traffic),
+                    alone.period_us);
 }
 
 bool StretchedRuns::spreads(std::span<const fabric::GpuId> gpus) const {

@@ -18,6 +18,7 @@
 
 #include "fabric/base/enum_text.h"
 #include "fabric/flow/flow_paths.h"
+#include "scheduler/placement/score/bundle_traffic.h"
 #include "scheduler/queue/queue_cycle.h"
 #include "services/railweave/lab/replay/replay_routes.h"
 
@@ -30,7 +31,8 @@ class StretchedRuns {
  public:
   static constexpr double kSpreadFactor = 1.3;
 
-  StretchedRuns(const scheduler::PlacementFabricPtr& fabric, Stretch rule);
+  // follows: flows are on routes that follow the job.
+  StretchedRuns(const scheduler::PlacementFabricPtr& fabric, Stretch rule, bool follows = false);
 
   // At least 1.
   [[nodiscard]] double factor(const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
@@ -39,10 +41,13 @@ class StretchedRuns {
   // Of a step; none: some flow has no route.
   [[nodiscard]] std::optional<double> flows_us(const scheduler::JobSpec& spec,
                                                std::span<const fabric::GpuId> gpu_of_rank);
+  [[nodiscard]] std::vector<fabric::Demand> demands(const scheduler::JobSpec& spec,
+                                                    std::span<const fabric::GpuId> gpu_of_rank);
   [[nodiscard]] bool spreads(std::span<const fabric::GpuId> gpus) const;
 
   scheduler::PlacementFabricPtr fabric_;
   Stretch rule_;
+  bool follows_;
   scheduler::Placer placer_;
   scheduler::BestPlaces best_;
   std::vector<unsigned> levels_;  // at which a job may be spread
@@ -50,6 +55,7 @@ class StretchedRuns {
   std::unique_ptr<const ReplayRoutes> routes_;
   std::optional<fabric::PathWalker> walker_;
   std::vector<double> capacity_mbps_;  // by directed link
+  scheduler::BundleTraffic bundles_;
 };
 
 }  // namespace railweave::cli

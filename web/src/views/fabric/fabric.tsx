@@ -131,6 +131,9 @@ function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
           items={[
             ['Mode', <>{subnet.mode}{subnet.modeReason && <span className="dim"> {subnet.modeReason}</span>}</>],
             ['Spread', <>{subnet.routing.spread}{subnet.routing.reason && <span className="dim"> {subnet.routing.reason}</span>}</>],
+            ...(subnet.routeBasis
+              ? ([['Routes', <>spread again without {count(subnet.routeBasis.linksLeftOut)} links and {count(subnet.routeBasis.switchesLeftOut)} switches, {count(subnet.routeBasis.hops)} next hops chosen for jobs, <When at={subnet.routeBasis.since} relative /></>]] as [string, React.ReactNode][])
+              : []),
             ['Cabled', `${count(subnet.switches)} switches, ${count(subnet.hostPorts)} node ports`],
             ...(live
               ? ([
