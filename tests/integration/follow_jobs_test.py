@@ -71,6 +71,20 @@ def followed(service, jobs, sim, met, after, seconds=60):
     return [event["data"] for event in service.events("route.rebalanced") if event["seq"] > after and event["data"].get("jobs")][-1]
 
 
+def settled(service, sim, seconds=60):
+    """What switches hold once nothing has changed for a while: what was decided for jobs that have ended is still written."""
+    until, walk, since = time.monotonic() + seconds, SwitchWalk(sim), time.monotonic()
+    while time.monotonic() - since < 5:
+        assert time.monotonic() < until, "tables go on changing"
+        time.sleep(0.5)
+        now = SwitchWalk(sim)
+        if now.tables != walk.tables:
+            since = time.monotonic()
+        walk = now
+    service.synced(30)
+    return walk
+
+
 def last_event(service):
     return max(event["seq"] for event in service.events())
 
@@ -133,8 +147,8 @@ def main():
             for job in ids:
                 done = service.cli("jobs", "complete", job)
                 assert done.returncode == 0, done.stdout + done.stderr
-            service.synced(30)
-            jobs.pairs, before, walk = [], last_event(service), SwitchWalk(sim)
+            jobs.pairs, walk = [], settled(service, sim)
+            before = last_event(service)
             for pair in jobs.matching(walk, choice):
                 jobs.submit(pair)
             met = max(jobs.loads(walk).values())

@@ -17,7 +17,8 @@ constexpr double kUnknownMbps = 100'000;
 constexpr unsigned kMaxPasses = 256;
 constexpr double kLeastGain = 1e-9;        // less is rounding
 constexpr std::size_t kLongestChain = 16;  // of moves that gain together
-constexpr std::size_t kMaxTried = 64;      // destinations that may make way for another
+constexpr std::uint64_t kChainStepsOfPair = 100;
+constexpr std::size_t kMaxTried = 64;  // destinations that may make way for another
 
 // The flows of one plane: how much each switch sends to each destination that anyone sends to.
 class PlaneTraffic {
@@ -27,7 +28,8 @@ class PlaneTraffic {
         routes_(view, plane, tables, order),
         kbps_(plane.arcs.size(), 0),
         capacity_kbps_(plane.arcs.size()),
-        through_(plane.arcs.size()) {
+        through_(plane.arcs.size()),
+        failed_kbps_(plane.arcs.size(), 0) {
     for (std::size_t a = 0; a < plane.arcs.size(); ++a) {
       const auto mbps = static_cast<double>(view.rate(plane.arcs[a].link).value());
       capacity_kbps_[a] = 1000 * (mbps > 0 ? mbps : kUnknownMbps);
@@ -39,17 +41,22 @@ class PlaneTraffic {
     const unsigned length = routes_.length(from, d);
     if (length == 0 || length == OrderedRoutes::kNone) return false;
     send(from, d, kbps, true);
+    ++pairs_;
     return true;
   }
 
   // stays: by destination, or empty.
   void settle(std::uint64_t& steps, std::vector<std::uint8_t> stays) {
     stays_ = std::move(stays);
+    std::uint64_t chain_steps = std::min(steps, kChainStepsOfPair * pairs_);
     for (unsigned pass = 0; pass < kMaxPasses && steps > 0; ++pass) {
       const auto full = fullest_first();
       bool moved = false;
       for (const std::uint32_t a : full) moved = relieve(a, Depth::one, steps) || moved;
-      for (std::size_t i = 0; i < full.size() && !moved; ++i) moved = relieve(full[i], Depth::chain, steps);
+      const bool is_shallow = moved;  // while single hops gain, they do
+      for (std::size_t i = 0; i < full.size() && !is_shallow; ++i) {
+        while (chain_steps > 0 && try_chains(full[i], chain_steps)) moved = true;
+      }
       if (!moved && !forget_unused()) return;
     }
   }
@@ -153,6 +160,14 @@ class PlaneTraffic {
       if (moved && depth == Depth::chain) return true;
     }
     return moved;
+  }
+
+  // Not where that failed before and nothing has changed since.
+  bool try_chains(std::uint32_t arc, std::uint64_t& steps) {
+    if (failed_kbps_[arc] == kbps_[arc]) return false;
+    if (relieve(arc, Depth::chain, steps)) return true;
+    failed_kbps_[arc] = kbps_[arc];
+    return false;
   }
 
   // Nothing else is on the way from the arc on.
@@ -282,6 +297,8 @@ class PlaneTraffic {
   std::vector<std::uint64_t> kbps_;                  // by arc
   std::vector<double> capacity_kbps_;                // by arc
   std::vector<std::vector<std::uint32_t>> through_;  // by arc: destinations, some of them no longer
+  std::vector<std::uint64_t> failed_kbps_;           // by arc: what it carried when no chain relieved it; 0: not tried
+  std::uint64_t pairs_ = 0;                          // added
   std::unordered_map<Key, std::uint64_t> sent_;      // kb/s
   std::map<Key, std::uint32_t> chosen_;              // arc
   std::vector<std::uint8_t> stays_;                  // by destination, or empty

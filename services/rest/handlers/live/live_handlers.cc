@@ -251,7 +251,7 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   routes.get("/v1/subnets",
              {.access = kViewers,
               .page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
-                                            "modeVersion", "routing", "switches", "tables"}},
+                                            "modeVersion", "routeBasis", "routing", "switches", "tables"}},
               .by = AnsweredBy::leader,
               .http = compute},
              list_subnets);

@@ -206,14 +206,14 @@ Out spread_json(const control::ClusterState& state, const std::string& subnet) {
   return {{"spread", to_text(of.spread)}, {"reason", of.reason}, {"version", of.version}};
 }
 
-// None: routes are as cabled.
-std::optional<Out> basis_json(const control::ClusterState& state, const std::string& subnet) {
+// null: routes are as cabled.
+Out basis_json(const control::ClusterState& state, const std::string& subnet) {
   const auto basis = state.route_bases->find(subnet);
-  if (basis == state.route_bases->end()) return std::nullopt;
-  return Out{{"linksLeftOut", basis->second.links.size()},
-             {"switchesLeftOut", basis->second.switches.size()},
-             {"hops", basis->second.hops.size()},
-             {"since", time_text(basis->second.since_us)}};
+  if (basis == state.route_bases->end()) return nullptr;
+  return {{"linksLeftOut", basis->second.links.size()},
+          {"switchesLeftOut", basis->second.switches.size()},
+          {"hops", basis->second.hops.size()},
+          {"since", time_text(basis->second.since_us)}};
 }
 
 Result<void> check_reason(const std::string& reason) {
@@ -251,7 +251,7 @@ std::string write_subnet(const control::ClusterState& state, const ShownSubnet& 
             {"hostPorts", subnet.host_ports}};
   value.update(mode_json(state, subnet.name));
   value["routing"] = spread_json(state, subnet.name);
-  if (auto basis = basis_json(state, subnet.name)) value["routeBasis"] = *std::move(basis);
+  value["routeBasis"] = basis_json(state, subnet.name);
   value["live"] = subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live);
   control::TablesUsed tables = control::tables_used(subnet.name, state.tables(subnet.name));
   if (subnet.live != nullptr) tables.seen_us = subnet.live->tables_seen.oldest_us;
