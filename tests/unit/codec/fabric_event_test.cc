@@ -41,5 +41,36 @@ TEST(FabricEvents, CostsOfLinksAreReadBack) {
   EXPECT_EQ(restored.link_costs->version, 42U);
 }
 
+TEST(FabricEvents, HopsThatWereChosenForJobsAreReadBack) {
+  control::RoutesRebalanced event{.subnet = "compute", .links = {"1/2--3/4"}, .switches = {"spine-1"}};
+  event.fullest = 646;
+  event.fullest_before = 1066;
+  event.hops = {{"leaf-1", "0x0002c90300000001/1", 7}, {"leaf-2", "0x0002c90300000002/1", 36}};
+  event.jobs = 3;
+  event.asked_permille = 1000;
+  event.asked_permille_before = 2660;
+  const auto again = fabric_event_from_json("route.rebalanced", Json::parse(to_json(event).dump()));
+  ASSERT_TRUE(again && *again) << (again ? (*again).error().text() : "not a kind");
+  const auto& read = std::get<control::RoutesRebalanced>(**again);
+  EXPECT_EQ(read.hops, event.hops);
+  EXPECT_EQ(read.links, event.links);
+  EXPECT_EQ(read.jobs, 3U);
+  EXPECT_EQ(read.asked_permille, 1000U);
+  EXPECT_EQ(read.asked_permille_before, 2660U);
+  event.hops.clear();
+  event.jobs = event.asked_permille = event.asked_permille_before = 0;
+  EXPECT_EQ(to_json(event).dump(), R"({"subnet":"compute","links":["1/2--3/4"],"switches":["spine-1"],"fullest":646,)"
+                                   R"("fullestBefore":1066})")
+      << "as before there were hops";
+
+  control::ClusterState state;
+  state.put_route_basis("compute", {{}, {}, read.hops, 17, 42});
+  control::ClusterState restored;
+  ASSERT_TRUE(read_fabric_state(Json::parse(fabric_state_to_json(state).dump()), restored));
+  ASSERT_TRUE(restored.route_bases->contains("compute"));
+  EXPECT_EQ(restored.route_bases->at("compute").hops, read.hops);
+  EXPECT_EQ(restored.route_bases->at("compute").version, 42U);
+}
+
 }  // namespace
 }  // namespace railweave::api::fabric_event_test
