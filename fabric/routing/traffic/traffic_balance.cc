@@ -322,7 +322,7 @@ TrafficBalance balance_traffic(const FabricView& view, const Routing& routing, s
     if (!leaf || scope.plane_of(leaf) != scope.plane_of(to)) continue;
     of_plane[scope.plane_of(to)][{scope.local(leaf), scope.local(to)}] += demand.kbps;
   }
-  const auto present = view.spread_basis();
+  const auto& present = view.spread_basis();
   for (std::size_t i = 0; present && i < present->hops.size(); ++i) of_plane[scope.plane_of(present->hops[i].sw)];
   std::uint64_t steps = options.steps;
   for (const auto& [id, sums] : of_plane) {

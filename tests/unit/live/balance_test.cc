@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fabric/routing/plane/route_trace.h"
+#include "services/control/live/routes/fresh_balance.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {
@@ -262,6 +263,19 @@ TEST_F(FollowTest, JobsWithGuaranteesKeepTheirPathsAndOthersGiveWay) {
   EXPECT_EQ(meet(), 1U);
   EXPECT_EQ(paths({0, 4}), kept);
   EXPECT_EQ(alarms("guarantee.atRisk"), 0U);
+}
+
+TEST(BalancedRoutes, AreWorthItForAFewFlowsBesideMany) {
+  const auto worth = [](double before, double after) {
+    BalancedRoutes made{.routes = nullptr, .is_verified = true, .followed = FollowedJobs{}};
+    made.followed->balance.cost_before = before;
+    made.followed->balance.cost = after;
+    return made.is_worth_it();
+  };
+  EXPECT_TRUE(worth(1014, 1000));
+  EXPECT_TRUE(worth(0.0106, 0.01));
+  EXPECT_FALSE(worth(1000.05, 1000));
+  EXPECT_FALSE(worth(0.0104, 0.01));
 }
 
 TEST_F(FollowTest, NothingIsChosenWithoutJobsThatMeet) {

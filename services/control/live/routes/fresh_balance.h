@@ -27,7 +27,7 @@ struct BalancedRoutes {
   std::uint64_t fullest = 0, fullest_before = 0;  // in pairs of host ports
   bool is_verified = false;
   std::optional<FollowedJobs> followed;
-  // 5% fuller than freshly balanced, or 5% dearer than with other hops, which is worth the changes.
+  // 5% fuller than freshly balanced, or 5% or a link's worth dearer than with other hops, which is worth the changes.
   [[nodiscard]] bool is_worth_it() const;
 };
 
