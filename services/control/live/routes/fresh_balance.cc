@@ -15,7 +15,7 @@ namespace railweave::control {
 
 bool BalancedRoutes::is_worth_it() const {
   if (!is_verified) return false;
-  // Of many flows a few that meet are little: what takes a link from twice its rate to its rate gains 14.
+  // A few flows that meet are little beside many: what takes a link from twice its rate to its rate gains 14.
   constexpr double kWorth = 0.1;
   if (followed) {
     const fabric::TrafficBalance& balance = followed->balance;
