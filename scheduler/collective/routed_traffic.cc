@@ -1,6 +1,7 @@
 #include "scheduler/collective/routed_traffic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <unordered_map>
@@ -174,6 +175,11 @@ double flow_count(const Parallelism& parallelism, const TrafficSpec& traffic) {
     count += ranks * (group == CommGroup::expert ? size - 1 : pushes ? 2.0 * std::min<double>(own.servers, size) : 2);
   }
   return count;
+}
+
+std::uint64_t mean_kbps(const PortFlow& flow, double period_us) {
+  constexpr double kKilobitsPerByteAndUs = 8000;  // bytes a microsecond, as kb/s
+  return static_cast<std::uint64_t>(std::llround(kKilobitsPerByteAndUs * flow.bytes / period_us));
 }
 
 std::vector<PortFlow> port_flows(const RoutedTrafficInput& in, std::span<const GpuId> gpu_of_rank,

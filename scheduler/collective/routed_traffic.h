@@ -2,6 +2,7 @@
 // walked by the forwarding tables. NVLink is the job's own; its time is in the floors.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct PortFlow {
   fabric::EndPortPair ports;
   double bytes = 0;  // of a step, at what the generation reaches of nominal rates
 };
+// In the mean over a step that takes so long.
+std::uint64_t mean_kbps(const PortFlow& flow, double period_us);
 // What routed_traffic() puts on links, before it does: the flows between adapters' ports that have a route, without those between
 // sites.
 std::vector<PortFlow> port_flows(const RoutedTrafficInput& in, std::span<const fabric::GpuId> gpu_of_rank,

@@ -34,14 +34,16 @@ def replay(binary, fabric, against, seeds, jobs, *options, policy="railweave-wai
                           "--seeds", str(seeds), "--jobs", str(jobs), "-o", "json", *options))
 
 
-def cell(judge):
+def cell(judge, of="completionPercent"):
     sure = "" if judge["excludesZero"] else " (none)"
-    return f"{judge['completionPercent']:+.1f} +-{judge['halfWidthPercent']:.1f}%{sure}"
+    return f"{judge[of]:+.1f} +-{judge['halfWidthPercent']:.1f}%{sure}"
 
 
-def work(judge):
-    sure = "" if judge["excludesZero"] else " (none)"
-    return f"{judge['workPercent']:+.1f} +-{judge['halfWidthPercent']:.1f}%{sure}"
+def pairs(binary, fabric, said, peers, seeds, jobs, communication, policy="railweave-waits"):
+    for peer, called in peers.items():
+        told = replay(binary, fabric, peer, seeds, jobs, "--communication", communication, policy=policy)
+        by = {judge["stretch"]: judge for judge in told["judges"]}
+        print(f"| {said} | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
 
 
 def main():
@@ -56,14 +58,9 @@ def main():
             fabric = Path(folder) / "fabric.json"
             run(binary, "lab", "generate", *words, "-O", str(fabric))
             for communication in ("heavy", "light"):
-                for peer, called in PEERS.items():
-                    told = replay(binary, fabric, peer, seeds, jobs, "--communication", communication)
-                    by = {judge["stretch"]: judge for judge in told["judges"]}
-                    print(f"| {name} | {communication} | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
-            for peer, called in {**PEERS, "railweave-waits": "Railweave's jobs that keep places"}.items():
-                told = replay(binary, fabric, peer, seeds, jobs, "--communication", "heavy", policy="railweave-yields")
-                by = {judge["stretch"]: judge for judge in told["judges"]}
-                print(f"| {name} | heavy, slow places yielded | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
+                pairs(binary, fabric, f"{name} | {communication}", PEERS, seeds, jobs, communication)
+            peers = {**PEERS, "railweave-waits": "Railweave's jobs that keep places"}
+            pairs(binary, fabric, f"{name} | heavy, slow places yielded", peers, seeds, jobs, "heavy", "railweave-yields")
         print("\nSteps a second of running jobs on routes that follow them, beside the engine's routes, at every hour")
         print("| fabric | jobs | placed by | by the model of shares | by flows on routes | next hops | search |")
         print("|---|---|---|---|---|---|---|")
@@ -71,10 +68,10 @@ def main():
             fabric = Path(folder) / "fabric.json"
             run(binary, "lab", "generate", *words, "-O", str(fabric))
             for communication in ("heavy", "light"):
-                for policy in ("railweave-waits", "block"):
+                for policy in ("railweave-waits", "railweave-yields", "block"):
                     told = json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--follow-routes", "--policy", policy, "--seeds", str(seeds),
                                           "--jobs", str(jobs), "--communication", communication, "-o", "json"))
-                    print(f"| {name} | {communication} | {policy} |", " | ".join(work(told["judges"][judge]) for judge in ("model", "flows")),
+                    print(f"| {name} | {communication} | {policy} |", " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("model", "flows")),
                           f"| {told['hops']:.1f} | {told['balanceMs']:.2f} ms |", flush=True)
         fabric = Path(folder) / "segmented.json"
         run(binary, "lab", "generate", *SEGMENTED, "-O", str(fabric))

@@ -162,7 +162,7 @@ class PlaneTraffic {
     return moved;
   }
 
-  // Not where that failed before and nothing has changed since.
+  // Not where that failed before and the arc carries as much as then.
   bool try_chains(std::uint32_t arc, std::uint64_t& steps) {
     if (failed_kbps_[arc] == kbps_[arc]) return false;
     if (relieve(arc, Depth::chain, steps)) return true;

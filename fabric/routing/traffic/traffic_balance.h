@@ -37,9 +37,8 @@ struct TrafficBalance {
 };
 
 // Hops for the routing of a view, from those that it has already (SpreadBasis::hops), so that few routes change; those that no
-// demand takes any more are left out. Local search: hops of the fullest links are moved while the cost falls, one at a
-// time or several that gain together. Links to end ports
-// carry the same whatever is chosen. Planes without an order (Routing::orders) stay as they are: several lanes keep them free of
+// demand takes any more are left out. Local search: hops of the fullest links are moved while the cost falls, one at a time or
+// several that gain together. Links to end ports carry the same whatever is chosen. Planes without an order (Routing::orders) stay as they are: several lanes keep them free of
 // credit loops. O(demands x longest route), and then at most `steps`.
 TrafficBalance balance_traffic(const FabricView& view, const Routing& routing, std::span<const Demand> demands,
                                const TrafficBalanceOptions& options = {});

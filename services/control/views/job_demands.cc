@@ -1,7 +1,6 @@
 #include "services/control/views/job_demands.h"
 
 #include <cmath>
-#include <cstdint>
 #include <memory>
 
 #include "fabric/flow/flow_paths.h"
@@ -12,7 +11,6 @@
 namespace railweave::control {
 
 JobDemands job_demands(const ClusterState& state, const fabric::ForwardingTables& tables, fabric::SubnetId subnet) {
-  constexpr double kKilobitsPerByteAndUs = 8000;  // bytes a microsecond, as kb/s
   JobDemands result;
   const auto& t = state.topology();
   const auto& fabric = state.placement_fabric;
@@ -41,8 +39,7 @@ JobDemands job_demands(const ClusterState& state, const fabric::ForwardingTables
     for (const auto& flow : scheduler::port_flows(in, gpus, job->spec.parallelism, traffic,
                                                   scheduler::generation_of(*fabric, gpus), load.traffic)) {
       if (t.subnet(flow.ports.from) != subnet) continue;
-      const double kbps = kKilobitsPerByteAndUs * flow.bytes / load.period_us;
-      result.demands.push_back({flow.ports.from, flow.ports.to, static_cast<std::uint64_t>(std::llround(kbps))});
+      result.demands.push_back({flow.ports.from, flow.ports.to, scheduler::mean_kbps(flow, load.period_us)});
       sends = true;
     }
     result.jobs += sends ? 1 : 0;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fabric/routing/plane/route_trace.h"
-#include "services/control/live/routes/fresh_balance.h"
+#include "services/control/live/routes/balanced_routes.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {
@@ -190,14 +190,15 @@ TEST_F(BalanceTest, AtNoMomentAJobWithAGuaranteeHasOtherPaths) {
 // A full tree: 4 leaves of 4 nodes below 4 spines, on which the closed form takes the same spine to the first node of every leaf.
 class FollowTest : public BalanceTest {
  protected:
-  void start_jobs(const std::vector<std::vector<unsigned>>& jobs) {
+  void start_jobs(const std::vector<std::vector<unsigned>>& jobs, unsigned planes = 1) {
     follow_jobs_ = true;
     start_live({.hosts_per_leaf = 4,
                 .leaves_per_pod = 4,
                 .spines_per_pod = 4,
                 .pods = 1,
                 .cores_per_spine = 0,
-                .gpus_per_host = 1});
+                .gpus_per_host = 1,
+                .planes = planes});
     settle();
     must(PutTenant{{.name = "others"}, {}});
     for (const auto& nodes : jobs) submit("others", nodes);
@@ -209,7 +210,8 @@ class FollowTest : public BalanceTest {
     ASSERT_TRUE(loop_->state()->route_bases->contains("plane-0"));
     for (int i = 0; i < 100 && (i < 3 || status()->phase != SubnetPhase::synced); ++i) {
       step(300);
-      EXPECT_TRUE(walk().verified());
+      // The controller is of one subnet: no other has tables here.
+      EXPECT_TRUE(topology_->subnets().size() > 1 || walk().verified());
     }
     EXPECT_EQ(status()->phase, SubnetPhase::synced);
   }
@@ -276,6 +278,37 @@ TEST(BalancedRoutes, AreWorthItForAFewFlowsBesideMany) {
   EXPECT_TRUE(worth(0.0106, 0.01));
   EXPECT_FALSE(worth(1000.05, 1000));
   EXPECT_FALSE(worth(0.0104, 0.01));
+}
+
+// A job with a guarantee has ports in both subnets, and the hops to them stay; each subnet keeps its own.
+TEST_F(FollowTest, HopsOfAnotherSubnetAreNotTaken) {
+  start_jobs({{1, 8}, {2, 12}}, 2);
+  promise({0, 4});
+  jobs_.push_back({0, 4});
+  must(SetSubnetMode{"plane-1", SubnetMode::direct, "", {}});
+  const auto routes = routes_.wanted(*loop_->state());
+  ASSERT_TRUE(routes);
+  RoutesRebalanced other{.subnet = "plane-1", .links = {}, .switches = {}};
+  for (const auto hca : topology_->hcas(topology_->find_host("node-0"))) {
+    const auto port = topology_->ports(hca)[0];
+    if (topology_->name(topology_->subnet(port)) != "plane-1") continue;
+    for (const auto sw : topology_->switches()) {
+      const auto out = (*routes)->routing.tables.out_port(sw, (*routes)->scope().find(port));
+      if (topology_->subnet(sw) != topology_->subnet(port) || out == fabric::kNoPort) continue;
+      if (sw != topology_->switch_of(topology_->peer(port))) {
+        other.hops.push_back({std::string(topology_->name(sw)), topology_->port_text(port), out});
+      }
+    }
+  }
+  ASSERT_FALSE(other.hops.empty());
+  must(ReportBalance{other, loop_->state()->view_version});
+  ASSERT_TRUE(loop_->state()->route_bases->contains("plane-1"));
+  follow();
+  ASSERT_FALSE(loop_->state()->route_bases->at("plane-0").hops.empty());
+  for (const RouteHop& hop : loop_->state()->route_bases->at("plane-0").hops) {
+    EXPECT_EQ(topology_->name(topology_->subnet(topology_->find_switch(hop.sw))), "plane-0") << hop.sw;
+  }
+  EXPECT_EQ(loop_->state()->route_bases->at("plane-1").hops, other.hops);
 }
 
 TEST_F(FollowTest, NothingIsChosenWithoutJobsThatMeet) {

@@ -9,6 +9,7 @@
 
 #include "fabric/generate/generate.h"
 #include "tests/support/seeds.h"
+#include "tests/unit/queue/ring_jobs.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::place_wait_test {
@@ -20,22 +21,6 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kMost = 120;
 constexpr double kShare = 0.05;
-
-PlacementFabricPtr networked_fabric(const char* hosts) {
-  auto topology = fabric::generate(
-      "fat-tree",
-      {{"hosts", hosts}, {"hosts-per-leaf", "2"}, {"nics-per-host", "1"}, {"hosts-per-rack", "2"}, {"radix", "16"}});
-  EXPECT_TRUE(topology) << topology.error().text();
-  return std::make_shared<const PlacementFabric>(std::make_shared<const fabric::Topology>(std::move(*topology)));
-}
-
-// A ring of all its GPUs that sends much: as fast as NVLink on one host, far slower over several.
-SimulatedJob ring(QueueJobId id, std::uint32_t gpus, std::int64_t arrives_s, std::int64_t runs_s) {
-  SimulatedJob job = simulated_job(id, 1, gpus, arrives_s, runs_s);
-  job.spec.traffic = TrafficSpec{};
-  job.spec.traffic->data = {.bytes = 1e9, .calls = 1};
-  return job;
-}
 
 QueuePolicy waiting_policy(Backfill backfill) {
   QueuePolicy policy;

@@ -12,6 +12,7 @@
 
 #include "fabric/generate/generate.h"
 #include "tests/support/seeds.h"
+#include "tests/unit/queue/ring_jobs.h"
 #include "tests/unit/queue/simulated_cluster.h"
 
 namespace railweave::scheduler::yielded_place_test {
@@ -25,21 +26,6 @@ constexpr std::uint32_t kNode = 8;  // GPUs
 constexpr std::size_t kNodes = 6;
 constexpr std::int64_t kMost = 900;
 constexpr double kShare = 0.5;
-
-PlacementFabricPtr nodes(const std::string& count) {
-  auto topology = fabric::generate(
-      "fat-tree",
-      {{"hosts", count}, {"hosts-per-leaf", "2"}, {"nics-per-host", "1"}, {"hosts-per-rack", "2"}, {"radix", "16"}});
-  EXPECT_TRUE(topology) << topology.error().text();
-  return std::make_shared<const PlacementFabric>(std::make_shared<const fabric::Topology>(std::move(*topology)));
-}
-
-SimulatedJob ring(QueueJobId id, std::uint32_t gpus, std::int64_t arrives_s, std::int64_t runs_s) {
-  SimulatedJob job = simulated_job(id, 1, gpus, arrives_s, runs_s);
-  job.spec.traffic = TrafficSpec{};
-  job.spec.traffic->data = {.bytes = 1e9, .calls = 1};
-  return job;
-}
 
 QueuePolicy yielding(Backfill backfill) {
   QueuePolicy policy;
@@ -231,7 +217,7 @@ Seen run(const PlacementFabricPtr& fabric, Backfill backfill, const std::vector<
 
 TEST(YieldedPlace, IsDecidedAsByANaiveQueue) {
   constexpr std::uint64_t kSeeds = 80;
-  const auto fabric = nodes(std::to_string(kNodes));
+  const auto fabric = networked_fabric(std::to_string(kNodes));
   std::map<PlaceWaitEnd, std::uint64_t> ends;
   for (std::uint64_t seed = 1; seed <= part_of_seeds(kSeeds); ++seed) {
     Random random(seed);
@@ -251,7 +237,7 @@ TEST(YieldedPlace, IsDecidedAsByANaiveQueue) {
 
 // Backfill reserves places for many: what it decides is counted elsewhere, but all of them run, the same each time.
 TEST(YieldedPlace, EndsWithConservativeBackfillToo) {
-  const auto fabric = nodes(std::to_string(kNodes));
+  const auto fabric = networked_fabric(std::to_string(kNodes));
   std::uint64_t better = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Random random(seed);
@@ -273,7 +259,7 @@ TEST(YieldedPlace, GoesToOthersMeanwhile) {
   auto jobs = half_full(400);
   jobs.push_back(ring(4, 3, 20, 200));
   jobs.push_back(ring(5, 3, 20, 200));
-  SimulatedCluster cluster(nodes("2"), yielding(Backfill::easy), jobs);
+  SimulatedCluster cluster(networked_fabric("2"), yielding(Backfill::easy), jobs);
   std::optional<WaitReason> reason;
   cluster.watch = [&](const CycleResult& result) {
     for (const auto& waiting : result.waiting) {
@@ -295,7 +281,7 @@ TEST(YieldedPlace, IsTakenFromTheBoundOn) {
   auto jobs = half_full(10'000);
   jobs.push_back(ring(4, 3, 20, 470));    // over by then
   jobs.push_back(ring(5, 3, 30, 9'000));  // would hold what is reserved for job 3 from its bound on
-  SimulatedCluster cluster(nodes("2"), yielding(Backfill::easy), jobs);
+  SimulatedCluster cluster(networked_fabric("2"), yielding(Backfill::easy), jobs);
   cluster.run(9'000 * kSecond);
   ASSERT_EQ(cluster.broken, "");
   EXPECT_EQ(cluster.job(4).started_us, 20 * kSecond);
@@ -308,7 +294,7 @@ TEST(YieldedPlace, IsNoReasonToEvictOthers) {
   policy.classes = {{"low", -1, false, true}, {"high", 1, true, false}};
   auto jobs = half_full(400);
   for (auto& job : jobs) job.spec.priority = job.id == 3 ? "high" : "low";
-  SimulatedCluster cluster(nodes("2"), policy, jobs);
+  SimulatedCluster cluster(networked_fabric("2"), policy, jobs);
   cluster.run();
   ASSERT_EQ(cluster.broken, "");
   EXPECT_EQ(cluster.job(1).evictions + cluster.job(2).evictions, 0U);

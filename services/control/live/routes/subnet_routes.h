@@ -17,7 +17,7 @@
 #include "services/control/live/ports/port_activation.h"
 #include "services/control/live/routes/ahead_of_sweep.h"
 #include "services/control/live/routes/applied_tables.h"
-#include "services/control/live/routes/fresh_balance.h"
+#include "services/control/live/routes/balanced_routes.h"
 #include "services/control/live/routes/opensm_match.h"
 #include "services/control/live/routes/route_lanes.h"
 #include "services/control/live/routes/tables_in_force.h"
@@ -38,7 +38,7 @@ class SubnetRoutes {
   struct Audits {
     RouteAudit& wanted;  // of what is to be written,
     RouteAudit& seen;    // and of what switches hold
-    FreshBalance& balance;
+    BalanceThread& balance;
   };
   // The references outlive it. silent: devices that did not answer the last sweep.
   SubnetRoutes(const SubnetContext& context, const SubnetLinks& links, const ObservedLinks& observed,
@@ -154,7 +154,7 @@ class SubnetRoutes {
   AppliedTables applied_;
   OpensmMatch opensm_;
   AheadOfSweep ahead_;
-  FreshBalance& balance_;
+  BalanceThread& balance_;
   // How far routes are spread again.
   struct Steps {
     std::uint64_t compared_version = UINT64_MAX;  // of the state's view that was compared with fresh balance

@@ -1,10 +1,9 @@
 #include "services/railweave/lab/replay/replay_routes.h"
 
-#include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "fabric/routing/engine_registry.h"
+#include "scheduler/placement/score/job_traffic.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -31,12 +30,22 @@ FollowedRoutes followed_routes(const ReplayRoutes& routes, std::span<const fabri
   return followed;
 }
 
+std::vector<scheduler::PortFlow> flows_on(const scheduler::PlacementFabric& fabric, const fabric::PathWalker& walker,
+                                          const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank,
+                                          const scheduler::LinkTraffic& bundled) {
+  const scheduler::RoutedTrafficInput in{.topology = fabric.topology(),
+                                         .walker = walker,
+                                         .ports = fabric.gpu_ports(),
+                                         .bundles = fabric.bundles(),
+                                         .bundle_mbps = fabric.nominal_mbps()};
+  return scheduler::port_flows(in, gpu_of_rank, spec.parallelism, scheduler::traffic_of_job(spec).traffic,
+                               scheduler::generation_of(fabric, gpu_of_rank), bundled);
+}
+
 std::vector<fabric::Demand> demands_of(std::span<const scheduler::PortFlow> flows, double period_us) {
-  constexpr double kKilobitsPerByteAndUs = 8000;  // bytes a microsecond, as kb/s
   std::vector<fabric::Demand> demands;
   for (const auto& flow : flows) {
-    const double kbps = kKilobitsPerByteAndUs * flow.bytes / period_us;
-    demands.push_back({flow.ports.from, flow.ports.to, static_cast<std::uint64_t>(std::llround(kbps))});
+    demands.push_back({flow.ports.from, flow.ports.to, scheduler::mean_kbps(flow, period_us)});
   }
   return demands;
 }

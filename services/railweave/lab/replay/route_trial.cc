@@ -13,12 +13,6 @@ namespace railweave::cli {
 
 using namespace scheduler;
 
-namespace {
-
-constexpr double kBitsPerByte = 8;
-
-}  // namespace
-
 RouteTrial::RouteTrial(const PlacementFabricPtr& fabric)
     : fabric_(fabric),
       routes_(replay_routes(*fabric)),
@@ -29,19 +23,8 @@ void RouteTrial::start(std::uint64_t job, const JobSpec& spec, std::span<const f
   Running running{.spec = spec, .gpu_of_rank = {gpu_of_rank.begin(), gpu_of_rank.end()}, .alone = {}, .flows = {}};
   running.alone = bundles_.load_of(spec, gpu_of_rank);
   if (!std::isfinite(running.alone.period_us) || running.alone.period_us <= 0) return;
-  const RoutedTrafficInput in{.topology = fabric_->topology(),
-                              .walker = walker_,
-                              .ports = fabric_->gpu_ports(),
-                              .bundles = fabric_->bundles(),
-                              .bundle_mbps = fabric_->nominal_mbps()};
-  running.flows = port_flows(in, gpu_of_rank, spec.parallelism, traffic_of_job(spec).traffic,
-                             generation_of(*fabric_, gpu_of_rank), running.alone.traffic);
+  running.flows = flows_on(*fabric_, walker_, spec, gpu_of_rank, running.alone.traffic);
   if (!running.flows.empty()) running_.emplace(job, std::move(running));
-}
-
-// Bits per microsecond are megabits per second.
-double RouteTrial::mbps(const Running& job, const PortFlow& flow) const {
-  return kBitsPerByte * flow.bytes / job.alone.period_us;
 }
 
 void RouteTrial::sample(std::int64_t now_us, std::int64_t from_us) {
@@ -98,7 +81,7 @@ BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PathWalker& 
       if (!walker.append(flow.ports, others.links)) continue;
       others.first.push_back(static_cast<std::uint32_t>(others.links.size()));
       others.members.push_back(1);
-      others.cap_mbps.push_back(mbps(running, flow));
+      others.cap_mbps.push_back(static_cast<double>(mean_kbps(flow, running.alone.period_us)) / 1000);
     }
   }
   return others;

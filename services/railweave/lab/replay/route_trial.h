@@ -50,7 +50,6 @@ class RouteTrial {
     scheduler::BundleTraffic::Load alone;
     std::vector<scheduler::PortFlow> flows;
   };
-  [[nodiscard]] double mbps(const Running& job, const scheduler::PortFlow& flow) const;
   [[nodiscard]] Work work_on(const fabric::ForwardingTables& tables) const;
   [[nodiscard]] scheduler::BackgroundFlows beside(std::uint64_t job, const fabric::PathWalker& walker) const;
 

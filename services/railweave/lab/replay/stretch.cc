@@ -55,14 +55,7 @@ std::optional<double> StretchedRuns::flows_us(const JobSpec& spec, std::span<con
 std::vector<fabric::Demand> StretchedRuns::demands(const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
   const auto alone = bundles_.load_of(spec, gpu_of_rank);
   if (!std::isfinite(alone.period_us) || alone.period_us <= 0) return {};
-  const RoutedTrafficInput in{.topology = fabric_->topology(),
-                              .walker = *walker_,
-                              .ports = fabric_->gpu_ports(),
-                              .bundles = fabric_->bundles(),
-                              .bundle_mbps = fabric_->nominal_mbps()};
-  return demands_of(port_flows(in, gpu_of_rank, spec.parallelism, traffic_of_job(spec).traffic,
-                               generation_of(*fabric_, gpu_of_rank), alone.traffic),
-                    alone.period_us);
+  return demands_of(flows_on(*fabric_, *walker_, spec, gpu_of_rank, alone.traffic), alone.period_us);
 }
 
 bool StretchedRuns::spreads(std::span<const fabric::GpuId> gpus) const {

@@ -45,10 +45,10 @@ std::optional<BalancedRoutes> balanced_routes(const BalanceInput& in);
 std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterState& state, fabric::SubnetId subnet);
 
 // One computation at a time. Used by one thread; the destructor waits for a running one.
-class FreshBalance {
+class BalanceThread {
  public:
   // deferred: computed in take().
-  explicit FreshBalance(std::launch policy) : policy_(policy) {}
+  explicit BalanceThread(std::launch policy) : policy_(policy) {}
 
   [[nodiscard]] bool is_running() const { return running_.valid(); }
   void start(std::function<std::optional<BalancedRoutes>()> compute);

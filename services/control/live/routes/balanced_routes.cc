@@ -1,4 +1,4 @@
-#include "services/control/live/routes/fresh_balance.h"
+#include "services/control/live/routes/balanced_routes.h"
 
 #include <algorithm>
 #include <chrono>
@@ -56,9 +56,11 @@ std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterStat
   }
   fabric::TrafficBalance balance = fabric::balance_traffic(in.input.view, in.now, asked.demands, options);
   if (!balance.is_changed) return std::nullopt;
+  const auto is_own = [&](const fabric::ChosenHop& hop) { return t.subnet(hop.sw) == subnet; };
+  std::erase_if(balance.hops, [&](const fabric::ChosenHop& hop) { return !is_own(hop); });  // others keep theirs
   auto basis = std::make_shared<fabric::SpreadBasis>();
   if (in.input.view.spread_basis()) *basis = *in.input.view.spread_basis();
-  std::erase_if(basis->hops, [&](const fabric::ChosenHop& hop) { return t.subnet(hop.sw) == subnet; });
+  std::erase_if(basis->hops, is_own);
   basis->hops.insert(basis->hops.end(), balance.hops.begin(), balance.hops.end());
   std::ranges::sort(basis->hops);
   in.input.view.set_spread_basis(std::move(basis));
@@ -67,12 +69,12 @@ std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterStat
   return made;
 }
 
-void FreshBalance::start(std::function<std::optional<BalancedRoutes>()> compute) {
+void BalanceThread::start(std::function<std::optional<BalancedRoutes>()> compute) {
   RAILWEAVE_CHECK(!is_running(), "one computation at a time");
   running_ = std::async(policy_, std::move(compute));
 }
 
-std::optional<BalancedRoutes> FreshBalance::take() {
+std::optional<BalancedRoutes> BalanceThread::take() {
   if (!is_running() || running_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
   return running_.get();
 }
