@@ -45,24 +45,18 @@ class RandomSubnet {
   };
 
   // 2 to 8 switches in a random connected graph, some cables twice, and 2 to 12 adapters; the first manages. In one seed
-  // of eight a torus of 4 x 4 switches with an adapter each, whose routes need two lanes; in a quarter of those ports have one.
+  // of eight a torus of 4 x 4 switches with an adapter each, whose routes need two lanes; in a quarter of those ports have one. In
+  // another of eight leaves below spines, where routes that are repaired are seldom even.
   explicit RandomSubnet(std::mt19937_64& random) : random_(random) {
-    const bool is_torus = pick(8) == 0;
+    const unsigned shape = pick(8);
+    if (shape == 1) {
+      make_tree();
+      return;
+    }
+    const bool is_torus = shape == 0;
     const unsigned adapters = is_torus ? kSide * kSide : 2 + pick(11);
     const unsigned switches = is_torus ? kSide * kSide : 2 + pick(7);
-    for (unsigned i = 0; i < adapters; ++i) {
-      adapters_.push_back(subnet.add_adapter(0x1000U + 16 * i, 1, "node-" + std::to_string(i) + " mlx5_0"));
-    }
-    for (unsigned i = 0; i < switches; ++i) {
-      switches_.push_back(subnet.add_switch(0x2000U + i, kPorts, "switch-" + std::to_string(i)));
-    }
-    std::vector<unsigned> used(adapters + switches, 0);
-    const auto join = [&](int a, int b) {
-      if (used[static_cast<std::size_t>(a)] == kPorts) return;
-      if (is_switch(b) && used[static_cast<std::size_t>(b)] == kPorts) return;
-      cables.push_back({a, b, ++used[static_cast<std::size_t>(a)], ++used[static_cast<std::size_t>(b)], true});
-      subnet.cable(a, cables.back().a_port, b, cables.back().b_port);
-    };
+    add(adapters, switches);
     if (is_torus) {
       has_one_lane = pick(4) == 0;
       for (unsigned i = 0; i < switches; ++i) {
@@ -144,6 +138,31 @@ class RandomSubnet {
 
  private:
   static constexpr unsigned kPorts = 12, kSide = 4;
+  void add(unsigned adapters, unsigned switches) {
+    for (unsigned i = 0; i < adapters; ++i) {
+      adapters_.push_back(subnet.add_adapter(0x1000U + 16 * i, 1, "node-" + std::to_string(i) + " mlx5_0"));
+    }
+    for (unsigned i = 0; i < switches; ++i) {
+      switches_.push_back(subnet.add_switch(0x2000U + i, kPorts, "switch-" + std::to_string(i)));
+    }
+    used_.assign(adapters + switches, 0);
+  }
+  void join(int a, int b) {
+    const auto from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
+    if (used_[from] == kPorts || (is_switch(b) && used_[to] == kPorts)) return;
+    cables.push_back({a, b, ++used_[from], ++used_[to], true});
+    subnet.cable(a, cables.back().a_port, b, cables.back().b_port);
+  }
+  // 3 or 4 leaves of 2 or 3 adapters, each with 1 or 2 cables to each of 2 or 3 spines.
+  void make_tree() {
+    const unsigned leaves = 3 + pick(2), spines = 2 + pick(2), hosts = 2 + pick(2), cables_each = 1 + pick(2);
+    add(leaves * hosts, leaves + spines);
+    for (unsigned leaf = 0; leaf < leaves; ++leaf) {
+      for (unsigned host = 0; host < hosts; ++host) join(switches_[leaf], adapters_[leaf * hosts + host]);
+      for (unsigned i = 0; i < spines * cables_each; ++i) join(switches_[leaf], switches_[leaves + i % spines]);
+    }
+    subnet.place_at(adapters_.front(), 1);
+  }
   [[nodiscard]] bool is_reached(int node) { return reached()[static_cast<std::size_t>(node)]; }
   void report(int sw) {
     Mad trap = fabric::infiniband::lid_routed_smp(fabric::infiniband::MadMethod::trap,
@@ -156,6 +175,7 @@ class RandomSubnet {
 
   std::mt19937_64& random_;
   std::vector<int> switches_, adapters_;
+  std::vector<unsigned> used_;  // ports, by node
 };
 
 }  // namespace railweave::control
