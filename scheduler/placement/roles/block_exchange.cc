@@ -17,7 +17,7 @@ namespace {
 using fabric::GpuId;
 
 constexpr std::size_t kMaxBlocks = 48;   // of all roles
-constexpr unsigned kMaxInVain = 24;      // disturbed copies in a row that lead to nothing better
+constexpr unsigned kMaxInVain = 96;      // disturbed copies in a row that lead to nothing better
 constexpr std::size_t kMaxTargets = 64;  // domains with room
 
 class BlockExchange {
@@ -82,9 +82,12 @@ class BlockExchange {
       const auto one = gpus(block);
       const bool moves = !rooms.empty() && draws_.below(2) == 0;
       if (moves) {
-        const auto& room = rooms[draws_.below(rooms.size())].second;
+        const auto& [at, free] = rooms[draws_.below(rooms.size())];
+        std::vector<GpuId> room = free;
+        // Any GPUs of its own domain, too: others of its rails may be better for whom it exchanges with.
+        if (at == unit(one.front()) && block.size > 1) room.insert(room.end(), one.begin(), one.end());
         if (room.size() < block.size || model(room.front()) != model(one.front())) continue;
-        std::ranges::copy(nearest_rails(one, room), one.begin());
+        std::ranges::copy(draws_.below(2) == 0 ? nearest_rails(one, room) : any_of(room, block.size), one.begin());
         if (change > 1) rooms = free_by_unit();
       } else if (&block != &other && block.size == other.size && model(one.front()) == model(gpus(other).front())) {
         std::ranges::swap_ranges(one, gpus(other));
@@ -185,6 +188,12 @@ class BlockExchange {
       room.erase(at);
     }
     return taken;
+  }
+
+  std::vector<GpuId> any_of(std::vector<GpuId> room, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) std::swap(room[i], room[i + draws_.below(room.size() - i)]);
+    room.resize(count);
+    return room;
   }
 
   // GPUs that no role has, by NVLink domain or host: those with the least room first, as they would be broken anyway.

@@ -273,11 +273,11 @@ void places_found_together_are_near_the_best(std::uint64_t first_seed, std::uint
 }
 
 TEST(EveryPair, PlacesFoundTogetherAreNearTheBest) {
-  places_found_together_are_near_the_best(1, part_of_seeds(400), false);
+  places_found_together_are_near_the_best(1, part_of_seeds(2'000, 20), false);
 }
 
 TEST(EveryPair, PlacesFoundTogetherRegardTheNodesThatRolesPrefer) {
-  places_found_together_are_near_the_best(1001, part_of_seeds(400), true);
+  places_found_together_are_near_the_best(1001, part_of_seeds(2'000, 20), true);
 }
 
 TEST(EveryPair, TheSameQuestionHasTheSameAnswer) {
