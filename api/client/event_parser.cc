@@ -1,7 +1,8 @@
 #include "api/client/event_parser.h"
 
-#include <charconv>
 #include <utility>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::api {
 namespace {
@@ -79,9 +80,9 @@ void EventParser::take_field(std::string_view name, std::string_view value) {
   } else if (name == "id") {
     if (value.find('\0') == std::string_view::npos) id_ = std::string(value);
   } else if (name == "retry") {
-    long milliseconds = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), milliseconds);
-    if (error == std::errc() && end == value.data() + value.size() && milliseconds >= 0) retry_ms_ = milliseconds;
+    if (const auto milliseconds = whole_number<long>(value); milliseconds && *milliseconds >= 0) {
+      retry_ms_ = *milliseconds;
+    }
   }
 }
 

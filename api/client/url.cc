@@ -1,9 +1,8 @@
 #include "api/client/url.h"
 
-#include <charconv>
-
 #include "api/http/message/headers.h"
 #include "fabric/base/text/utf8.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::api {
 namespace {
@@ -67,14 +66,12 @@ Result<Url> parse_url(std::string_view text) {
   }
   if (!is_host(url.host, bracketed)) return bad(text, "the host is missing or has characters that do not belong there");
   if (port.empty()) return url;
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(port.data() + 1, port.data() + port.size(), value);
   if (port.contains('/') || url.host.contains('/')) {
     return bad(text, "it has a path, where only the host and the port are named");
   }
-  const bool whole = port.front() == ':' && error == std::errc() && end == port.data() + port.size();
-  if (!whole || value == 0 || value > 65535) return bad(text, "the port is not a number from 1 to 65535");
-  url.port = static_cast<std::uint16_t>(value);
+  const std::uint16_t number = port.front() == ':' ? whole_number<std::uint16_t>(port.substr(1)).value_or(0) : 0;
+  if (number == 0) return bad(text, "the port is not a number from 1 to 65535");
+  url.port = number;
   return url;
 }
 

@@ -1,7 +1,6 @@
 #include "fabric/topology/rails.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -9,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/topology/leaf_sharing.h"
 #include "fabric/topology/rail_islands.h"
 
@@ -295,14 +295,13 @@ class RailInference {
 std::optional<std::uint32_t> device_ordinal(std::string_view device) {
   std::size_t begin = device.size();
   while (begin > 0 && device[begin - 1] >= '0' && device[begin - 1] <= '9') --begin;
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(device.data() + begin, device.data() + device.size(), number);
   static constexpr std::uint32_t kMaxOrdinal = 1023;  // a larger number is not a position in a host
-  if (error != std::errc() || begin == device.size() || number > kMaxOrdinal) return std::nullopt;
+  const auto number = whole_number(device.substr(begin), kMaxOrdinal);
+  if (!number) return std::nullopt;
   const std::string_view stem = device.substr(0, begin);
   const bool counts_from_one = stem == "HCA-" || stem == "hca-";  // in node descriptions without a device name
-  if (counts_from_one && number == 0) return std::nullopt;
-  return counts_from_one ? number - 1 : number;
+  if (counts_from_one && *number == 0) return std::nullopt;
+  return counts_from_one ? *number - 1 : *number;
 }
 
 RailAssignment infer_rails(const Topology& topology) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace railweave::control {
 namespace {
@@ -72,8 +72,7 @@ void JournalScrub::tell(const Found& found) {
   const Alarm standing = damage_alarm({});
   ReportAlarms report;
   if (found.damaged != 0) {
-    std::string named;
-    for (const std::uint64_t seq : found.first) named += fmt::format("{}{}", named.empty() ? "" : ", ", seq);
+    std::string named = fmt::format("{}", fmt::join(found.first, ", "));
     if (found.damaged > found.first.size()) named += fmt::format(" and {} more", found.damaged - found.first.size());
     const std::string text = fmt::format(
         "the store is damaged: the records of {} events cannot be read ({}); a start that needs them fails. Stop the "

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "fabric/base/text/utf8.h"
 
@@ -220,8 +220,7 @@ Result<void> ObjectReader::finish() {
   if (error_) return std::unexpected(*error_);
   for (const auto& [key, value] : object_->items()) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
-    std::string fields;
-    for (const auto& name : known_) fields += (fields.empty() ? "" : ", ") + name;
+    const std::string fields = fmt::format("{}", fmt::join(known_, ", "));
     return fail(ErrorKind::invalid, "body.unknownField", "there is no field " + shown(key) + " here",
                 key.size() > kMaxPointerField ? pointer_ : pointer(key), "the fields are " + fields);
   }

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iostream>
 #include <optional>
 #include <set>
 
 #include <CLI/CLI.hpp>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "fabric/base/enum_text.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave {
 namespace {
@@ -125,8 +125,7 @@ class ConfigFile {
     if (error_) return std::unexpected(*error_);
     for (const auto& [key, node] : table_) {
       if (std::ranges::find(known_, key.str()) != known_.end()) continue;
-      std::string keys;
-      for (const auto known : known_) keys += (keys.empty() ? "" : ", ") + std::string(known);
+      const std::string keys = fmt::format("{}", fmt::join(known_, ", "));
       return fail(ErrorKind::invalid, "config.unknownKey", fmt::format("there is no key '{}'", key.str()),
                   where(file_, node.source()), "the keys are " + keys);
     }
@@ -371,16 +370,15 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
 // "127.0.0.1:7470"
 Result<void> set_listen(Config& config, const std::string& listen) {
   const auto colon = listen.rfind(':');
-  unsigned port = 0;
-  const char* end = listen.data() + listen.size();
-  const char* digits = colon == std::string::npos ? end : listen.data() + colon + 1;
-  const auto read = std::from_chars(digits, end, port);
-  if (read.ec != std::errc() || read.ptr != end || port > 65'535) {
+  const auto port = colon == std::string::npos
+                        ? std::nullopt
+                        : whole_number<std::uint16_t>(std::string_view(listen).substr(colon + 1));
+  if (!port) {
     return fail(ErrorKind::invalid, "config.badListen", "'" + listen + "' is not an address and port", "--listen",
                 "write it like 127.0.0.1:7470");
   }
   config.listen_address = listen.substr(0, colon);
-  config.listen_port = static_cast<std::uint16_t>(port);
+  config.listen_port = *port;
   return {};
 }
 

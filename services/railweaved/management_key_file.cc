@@ -1,11 +1,11 @@
 #include "services/railweaved/management_key_file.h"
 
-#include <charconv>
 #include <sstream>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "services/json/digest.h"
 #include "services/railweaved/secret_file.h"
 
@@ -36,12 +36,9 @@ Result<std::uint64_t> read_one_key(const std::string& file, const std::string& w
   std::string_view digits(*text);
   while (!digits.empty() && (digits.back() == '\n' || digits.back() == ' ')) digits.remove_suffix(1);
   if (digits.starts_with("0x")) digits.remove_prefix(2);
-  std::uint64_t key = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), key, 16);
-  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || key == 0) {
-    return fail(ErrorKind::invalid, kCode, what + " holds no key", file, hint);
-  }
-  return key;
+  const auto key = whole_number<std::uint64_t>(digits, UINT64_MAX, 16);
+  if (!key || *key == 0) return fail(ErrorKind::invalid, kCode, what + " holds no key", file, hint);
+  return *key;
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "services/slurm/blocks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/hostlist.h"
 
 namespace railweave::slurm {
@@ -37,14 +37,9 @@ Blocks read_blocks(std::string_view text) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const std::string_view name = word_of(line, "BlockName=");
-    const std::string_view size_text = word_of(line, "BlockSize=");
+    const auto size = whole_number<std::size_t>(word_of(line, "BlockSize=")).value_or(0);
     const auto nodes = fabric::expand_hostlist(word_of(line, "Nodes="));
-    std::size_t size = 0;
-    if (name.empty() || !nodes || nodes->empty() ||
-        std::from_chars(size_text.data(), size_text.data() + size_text.size(), size).ptr !=
-            size_text.data() + size_text.size() ||
-        size == 0)
-      continue;
+    if (name.empty() || !nodes || nodes->empty() || size == 0) continue;
     // Blocks of blocks follow, whose sizes are larger.
     if (blocks.exist() && size > blocks.size) continue;
     if (size < blocks.size) blocks.of.clear();

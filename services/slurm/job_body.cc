@@ -1,11 +1,12 @@
 #include "services/slurm/job_body.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::slurm {
 namespace {
@@ -21,9 +22,7 @@ const std::map<std::string_view, const char*> kFactors{
     {"tp", "tensor"}, {"pp", "pipeline"}, {"dp", "data"}, {"cp", "context"}, {"ep", "expert"}};
 
 Result<std::uint64_t> positive(std::string_view word, std::string_view value) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error == std::errc() && end == value.data() + value.size() && number > 0 && number <= 1'048'576) return number;
+  if (const auto number = whole_number<std::uint64_t>(value, 1'048'576); number && *number > 0) return *number;
   return refuse(fmt::format("the comment's {} is no number from 1 on", word));
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/slurm/ranks/admin_comment.h"
 #include "services/slurm/ranks/rank_text.h"
@@ -73,10 +74,7 @@ std::string text_of_field(std::string_view text) {
 
 template <class Number>
 Number number_of(std::string_view text) {  // 0: it is none
-  text = trimmed(text);
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+  return whole_number<Number>(trimmed(text)).value_or(0);
 }
 
 // Of "gres:gpu:h100:8", "gres/gpu:8", "gres:gpu=8,gres:nic:1"; a GPU without a number is one.

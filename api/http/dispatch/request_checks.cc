@@ -1,7 +1,10 @@
 #include "api/http/dispatch/request_checks.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include <fmt/format.h>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::api {
 namespace {
@@ -21,10 +24,9 @@ bool is_loopback_ipv4(std::string_view text) {
   for (;;) {
     const std::size_t dot = text.find('.');
     const std::string_view part = text.substr(0, dot);
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size() || part.size() > 3 || value > 255) return false;
-    if (++numbers == 1 && value != 127) return false;
+    const auto value = whole_number<std::uint8_t>(part);
+    if (!value || part.size() > 3) return false;
+    if (++numbers == 1 && *value != 127) return false;
     if (dot == std::string_view::npos) return numbers == 4;
     text.remove_prefix(dot + 1);
   }
@@ -112,8 +114,7 @@ std::optional<Problem> check_media_type(const Headers& headers, const std::vecto
   for (const std::string& accepted : consumes) {
     if (equal_ignoring_case(type, accepted)) return std::nullopt;
   }
-  std::string list;
-  for (const std::string& accepted : consumes) list += (list.empty() ? "" : ", ") + accepted;
+  const std::string list = fmt::format("{}", fmt::join(consumes, ", "));
   return refused(415, "http.mediaType", "the body's Content-Type is not one of: " + list);
 }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "fabric/base/lower_case.h"
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/json_reader.h"
 #include "fabric/formats/text/name_text.h"
 #include "fabric/formats/text/text_lines.h"
@@ -31,11 +31,8 @@ std::optional<std::string> parse_uuid(std::string_view text) {
 }
 
 std::optional<std::uint32_t> parse_clique(std::string_view text) {
-  std::uint32_t clique = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), clique);
-  if (error != std::errc() || end != text.data() + text.size() || clique == TopologyBuilder::kNoClique)
-    return std::nullopt;
-  return clique;
+  const auto clique = whole_number<std::uint32_t>(text);
+  return clique == TopologyBuilder::kNoClique ? std::nullopt : clique;
 }
 
 bool is_not_available(std::string_view text) {

@@ -1,12 +1,12 @@
 #include "fabric/formats/gpu/gpu_affinity.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 #include <utility>
 
 #include "fabric/base/natural_order.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 namespace {
@@ -122,10 +122,8 @@ std::size_t adapter_ordinal(std::string_view device) {
   } else {
     return SIZE_MAX;
   }
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), number);
-  if (error != std::errc() || end != device.data() + device.size() || number < first) return SIZE_MAX;
-  return number - first;
+  const auto number = whole_number<std::size_t>(device);
+  return number && *number >= first ? *number - first : SIZE_MAX;
 }
 
 std::size_t apply_affinity(const GpuAffinity& affinity, TopologyBuilder& builder) {

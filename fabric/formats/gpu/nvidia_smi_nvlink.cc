@@ -1,12 +1,12 @@
 #include "fabric/formats/gpu/nvidia_smi_nvlink.h"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "fabric/base/decimal_number.h"
 #include "fabric/formats/text/name_text.h"
 #include "fabric/formats/text/text_lines.h"
 #include "fabric/topology/topology_builder.h"
@@ -43,11 +43,9 @@ std::optional<RateMbps> link_rate(std::string_view text) {
   constexpr double kStep = 25, kMaxGigabytes = 10'000, kMegabits = 8'000;
   if (!text.ends_with(" GB/s")) return std::nullopt;
   text.remove_suffix(5);
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (!(number > 0) || number > kMaxGigabytes) return std::nullopt;
-  const double net = number < kStep ? number : std::floor(number / kStep) * kStep;
+  const auto number = decimal_number(text);
+  if (!number || *number <= 0 || *number > kMaxGigabytes) return std::nullopt;
+  const double net = *number < kStep ? *number : std::floor(*number / kStep) * kStep;
   return RateMbps(std::llround(net * kMegabits));
 }
 

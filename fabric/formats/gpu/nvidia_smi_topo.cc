@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/name_text.h"
 #include "fabric/formats/text/text_lines.h"
 
@@ -46,10 +46,7 @@ std::vector<Word> words_of(std::string_view line) {
 std::optional<unsigned> number_after(std::string_view prefix, std::string_view word) {
   if (!word.starts_with(prefix)) return std::nullopt;
   word.remove_prefix(prefix.size());
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return number;
+  return whole_number<unsigned>(word);
 }
 
 std::optional<PciDistance> parse_distance(std::string_view word) {

@@ -1,7 +1,6 @@
 #include "fabric/formats/infiniband/ibdiagnet_csv.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/lower_case.h"
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/text_lines.h"
@@ -62,10 +62,7 @@ class CsvRow {
     std::string_view cell = text(title);
     const bool hex = cell.starts_with("0x");
     if (hex) cell.remove_prefix(2);
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value, hex ? 16 : 10);
-    if (cell.empty() || error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
-    return value;
+    return whole_number<std::uint64_t>(cell, UINT64_MAX, hex ? 16 : 10);
   }
 
  private:

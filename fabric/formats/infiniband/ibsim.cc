@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/infiniband/netlist_line.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/text_lines.h"
@@ -122,18 +122,16 @@ class IbsimReader {
   void set_guid(NetlistDevice type, bool relative, LineCursor cursor, std::size_t indent) {
     const std::size_t column = cursor.column();
     const auto text = cursor.rest().substr(0, cursor.rest().find_first_of(" \t("));
-    std::uint64_t value = 0;
     const bool hexadecimal = text.starts_with("0x");  // strtoull's rule, but without its octal
-    const auto digits = hexadecimal ? text.substr(2) : text;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, hexadecimal ? 16 : 10);
-    if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
+    const auto value =
+        whole_number<std::uint64_t>(hexadecimal ? text.substr(2) : text, UINT64_MAX, hexadecimal ? 16 : 10);
+    if (!value) {
       unreadable_.add(line_, indent + column, "a GUID, such as 0x2c5eab0300b87b40");
       return;
     }
     auto& series = guids_[static_cast<std::size_t>(type)];
-    if (!relative) series.base = value;
-    series.next = relative ? series.base + value : value;
+    if (!relative) series.base = *value;
+    series.next = relative ? series.base + *value : *value;
   }
 
   void set_mask(unsigned& mask, LineCursor cursor, std::size_t indent) {

@@ -1,7 +1,6 @@
 #include "fabric/formats/kubernetes/node_labels.h"
 
 #include <array>
-#include <charconv>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/json_reader.h"
 
 namespace railweave::fabric {
@@ -87,10 +87,8 @@ bool read_quantity(JsonReader& json, KubernetesNode& node) {
   if (json.peek() != '"') return json.whole_number(node.gpus, UINT16_MAX);
   std::string text;
   if (!json.string(text)) return false;
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size()) {
-    node.gpus += value;
+  if (const auto value = whole_number<unsigned>(text)) {
+    node.gpus += *value;
   } else {
     node.unreadable_gpus = text;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "fabric/base/plural.h"
 #include "fabric/base/units.h"
@@ -29,11 +29,7 @@ std::string short_name(std::string_view host) {
   return std::string(address ? host : host.substr(0, host.find('.')));
 }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " < ") + name;
-  return text;
-}
+std::string joined_names(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, " < ")); }
 
 void add_bounded(std::vector<std::string>& objects, const std::string& object) {
   if (objects.size() < kMaxFindingObjects) objects.push_back(object);

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "fabric/base/plural.h"
 
@@ -39,9 +39,7 @@ std::string path_name(const GroupPath& path, const std::map<std::string, unsigne
   if (path.empty()) return std::string(kRootName);
   const std::string& own = path.back();
   if (uses.at(own) < 2) return own;
-  std::string name;
-  for (const std::string& part : path) name += (name.empty() ? "" : "/") + part;
-  return name;
+  return fmt::format("{}", fmt::join(path, "/"));
 }
 
 class TierSwitches {

@@ -1,7 +1,8 @@
 #include "fabric/formats/slurm/gres.h"
 
-#include <charconv>
 #include <cstddef>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric {
 
@@ -18,13 +19,11 @@ GresGpus gpus_of_gres(std::string_view gres) {
     if (!item.starts_with("gpu:") && item != "gpu") continue;
     const auto last = item.rfind(':');
     const std::string_view number = last == std::string_view::npos ? std::string_view() : item.substr(last + 1);
-    unsigned count = 0;
-    const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), count);
-    const bool counted = error == std::errc() && stop == number.data() + number.size();
-    gpus.count += counted ? count : 1;
+    const auto count = whole_number<unsigned>(number);
+    gpus.count += count.value_or(1);
     const auto first = item.find(':');
     if (gpus.model.empty() && first != last) gpus.model = item.substr(first + 1, last - first - 1);
-    if (gpus.model.empty() && !counted && first != std::string_view::npos) gpus.model = item.substr(first + 1);
+    if (gpus.model.empty() && !count && first != std::string_view::npos) gpus.model = item.substr(first + 1);
   }
   return gpus;
 }

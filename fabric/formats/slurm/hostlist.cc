@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
+
 namespace railweave::fabric {
 namespace {
 
@@ -57,14 +59,9 @@ Result<void> expand_part(std::string_view part, std::size_t most, std::vector<st
     const std::string_view range = ranges.substr(0, ranges.find(','));
     const std::string_view first = range.substr(0, range.find('-'));
     const std::string_view last = first.size() == range.size() ? first : range.substr(first.size() + 1);
-    std::uint64_t from = 0;
-    std::uint64_t to = 0;
-    const auto a = std::from_chars(first.data(), first.data() + first.size(), from);
-    const auto b = std::from_chars(last.data(), last.data() + last.size(), to);
-    const bool numbers = a.ec == std::errc() && a.ptr == first.data() + first.size() && b.ec == std::errc() &&
-                         b.ptr == last.data() + last.size();
-    if (!numbers || to < from) return refuse(fmt::format("'{}' is no range of numbers", range));
-    for (std::uint64_t number = from; number <= to; ++number) {
+    const auto from = whole_number<std::uint64_t>(first), to = whole_number<std::uint64_t>(last);
+    if (!from || !to || *to < *from) return refuse(fmt::format("'{}' is no range of numbers", range));
+    for (std::uint64_t number = *from; number <= *to; ++number) {
       // What follows the bracket may have brackets of its own: "rack[1-2]-n[1-8]".
       const std::string name = fmt::format("{}{}{}", prefix, padded(number, first.size()), suffix);
       if (const auto done = expand_part(name, most, names); !done) return done;

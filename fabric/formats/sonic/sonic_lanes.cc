@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace railweave::fabric {
 namespace {
@@ -126,9 +126,7 @@ std::string marking_row(const SonicMark& mark) {
 
 std::string numbers_text(std::vector<std::uint8_t> numbers) {
   std::ranges::sort(numbers);
-  std::string text;
-  for (const unsigned number : numbers) text += fmt::format("{}{}", text.empty() ? "" : ",", number);
-  return text;
+  return fmt::format("{}", fmt::join(numbers, ","));
 }
 
 SonicCable cable_of(const SonicLanes& lanes, const SonicLanePort& port) {

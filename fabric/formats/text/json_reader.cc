@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/text/utf8.h"
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/text/name_text.h"
 
 namespace railweave::fabric {
@@ -154,10 +155,10 @@ bool JsonReader::raw_string(std::string_view& value) {
 bool JsonReader::escape(std::size_t& at) {
   const std::size_t begin = at++;
   const auto hex4 = [&](unsigned& unit) {
-    const char* digits = text_.data() + at;
     if (at + 4 > text_.size()) return false;
-    const auto [end, error] = std::from_chars(digits, digits + 4, unit, 16);
-    if (error != std::errc() || end != digits + 4) return false;
+    const auto code = railweave::whole_number<unsigned>(text_.substr(at, 4), 0xFFFF, 16);
+    if (!code) return false;
+    unit = *code;
     at += 4;
     return true;
   };
@@ -258,10 +259,9 @@ bool JsonReader::number_text(std::string_view& value) {
 bool JsonReader::whole_number(std::uint64_t& value, std::uint64_t max) {
   std::string_view text;
   if (!number_text(text)) return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value > max) {
-    return fail(fmt::format("expected a whole number from 0 to {}", max));
-  }
+  const auto number = railweave::whole_number<std::uint64_t>(text, max);
+  if (!number) return fail(fmt::format("expected a whole number from 0 to {}", max));
+  value = *number;
   return true;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "fabric/topology/disjoint_sets.h"
 
@@ -214,10 +214,6 @@ bool TorusGrid::label_arcs(const Plane& plane) {
   return true;
 }
 
-std::string TorusGrid::text() const {
-  std::string out;
-  for (const std::uint32_t size : sizes_) out += fmt::format("{}{}", out.empty() ? "" : " x ", size);
-  return out;
-}
+std::string TorusGrid::text() const { return fmt::format("{}", fmt::join(sizes_, " x ")); }
 
 }  // namespace railweave::fabric

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace railweave::api {
 namespace {
@@ -13,8 +13,7 @@ using namespace control;  // NOLINT: this file is about its types
 
 // An alarm is raised again when its text changes: the time that it was raised first tells one incident from the next.
 db::ReportRow incident_row(const Alarm& alarm) {
-  std::string jobs;
-  for (const auto& job : alarm.jobs) jobs += (jobs.empty() ? "" : " ") + job;
+  const std::string jobs = fmt::format("{}", fmt::join(alarm.jobs, " "));
   return {"fabric_incidents",
           {{"id", fmt::format("{} {}", alarm.id(), alarm.raised_us)},
            {"time_us", alarm.raised_us},

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "services/control/codec/incident_rows.h"
 #include "services/control/codec/request_origin_json.h"
 #include "services/json/strict_json.h"
@@ -83,11 +82,7 @@ void add_origin(db::ReportRow& row, const RequestOrigin& origin) {
 std::optional<std::int64_t> time_at_end(std::string_view id) {
   const auto blank = id.rfind(' ');
   if (blank == std::string_view::npos) return std::nullopt;
-  std::int64_t time_us = 0;
-  const char* const end = id.data() + id.size();
-  const auto [rest, failed] = std::from_chars(id.data() + blank + 1, end, time_us);
-  if (failed != std::errc() || rest != end) return std::nullopt;
-  return time_us;
+  return whole_number<std::int64_t>(id.substr(blank + 1));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "services/control/decide/commands.h"
 #include "services/control/decide/moved_drains.h"
@@ -96,8 +96,7 @@ DecisionResult decide_command(const DecisionInput& in, const RequestDrain& comma
                   "repeat the request");
   }
   if (!command.objections.empty() && !command.force) {
-    std::string all;
-    for (const auto& objection : command.objections) all += (all.empty() ? "" : "; ") + objection;
+    const std::string all = fmt::format("{}", fmt::join(command.objections, "; "));
     return refuse(ErrorKind::conflict, std::string(drain_area(command.target.kind)) + ".drainRefused",
                   fmt::format("draining {} is not safe: {}", to_string(command.target), all),
                   "resolve this first, or repeat the request with force");

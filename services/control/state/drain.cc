@@ -1,9 +1,8 @@
 #include "services/control/state/drain.h"
 
-#include <charconv>
-
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/topology/site_link_name.h"
 
 namespace railweave::control {
@@ -58,11 +57,9 @@ fabric::GpuId find_gpu(const fabric::Topology& topology, std::string_view text) 
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return {};
   const auto host = topology.find_host(text.substr(0, colon));
-  unsigned index = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data() + colon + 1, end, index);
-  if (!host || read.ec != std::errc() || read.ptr != end || index >= topology.gpus(host).size()) return {};
-  return topology.gpus(host)[index];
+  const auto index = whole_number<unsigned>(text.substr(colon + 1));
+  if (!host || !index || *index >= topology.gpus(host).size()) return {};
+  return topology.gpus(host)[*index];
 }
 
 std::string_view node_of(const DrainTarget& target) {

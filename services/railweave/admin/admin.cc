@@ -1,17 +1,16 @@
 #include "services/railweave/admin/admin.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "services/railweave/admin/journal_export.h"
 #include "services/railweave/admin/report_check.h"
 #include "services/railweave/admin/store_name.h"
@@ -107,10 +106,8 @@ std::optional<KnownHead> parse_head(const std::string& text) {
   constexpr std::size_t kDigits = 64;
   const auto colon = text.find(':');
   KnownHead head;
-  const char* const end = text.data() + std::min(colon, text.size());
-  const auto [rest, failed] = std::from_chars(text.data(), end, head.seq);
-  const bool is_number = failed == std::errc() && rest == end && head.seq != 0;
-  if (colon == std::string::npos || !is_number || text.size() - colon - 1 != kDigits) {
+  head.seq = whole_number<std::uint64_t>(std::string_view(text).substr(0, colon)).value_or(0);
+  if (colon == std::string::npos || head.seq == 0 || text.size() - colon - 1 != kDigits) {
     fail_usage("--head is N:DIGEST, a record's number and its digest", "as an earlier railweave admin check said it");
   }
   head.digest = text.substr(colon + 1);

@@ -1,7 +1,6 @@
 // Reads what sacct tells of jobs that have ended: `sacct -a -X -P -S now-31days --format=JobID,User,Submit,Start,End,
 // State,AllocTRES,NNodes,NodeList`, or `sacct --json`. Times of the first form are local and without a zone: only
 // differences between them count.
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -10,6 +9,7 @@
 
 #include "fabric/base/lower_case.h"
 #include "fabric/base/text/time_text.h"
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/assess/running_jobs.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -33,9 +33,7 @@ std::vector<std::string_view> cells_of_row(std::string_view line) {
 
 // "2026-11-02T10:00:00", or seconds since 1970.
 std::optional<std::int64_t> accounting_time(std::string_view text) {
-  std::int64_t seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (!text.empty() && error == std::errc() && end == text.data() + text.size()) return seconds;
+  if (const auto seconds = whole_number<std::int64_t>(text)) return seconds;
   const auto time = parse_time_us(std::string(text) + "Z");
   return time ? std::optional(*time / kMicroseconds) : std::nullopt;
 }

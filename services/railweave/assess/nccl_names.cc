@@ -1,7 +1,8 @@
 #include "services/railweave/assess/nccl_names.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
 namespace {
@@ -16,9 +17,7 @@ NcclName entry_of(std::string_view text, bool with_ports) {
   const auto colon = with_ports ? text.find(':') : std::string_view::npos;
   NcclName entry{.name = std::string(text.substr(0, colon)), .port = {}};
   if (colon == std::string_view::npos) return entry;
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(text.data() + colon + 1, text.data() + text.size(), port);
-  if (error == std::errc()) entry.port = port;
+  entry.port = whole_number<unsigned>(text.substr(colon + 1));
   return entry;
 }
 

@@ -1,13 +1,13 @@
 #include "services/railweave/assess/running_jobs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "fabric/base/natural_order.h"
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/slurm/gres.h"
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/assess/pod_fields.h"
@@ -57,11 +57,10 @@ std::uint32_t gpus_of_tres(const std::string& tres) {
     rest.remove_prefix(std::min(comma + 1, rest.size()));
     const auto equals = item.find('=');
     if (equals == std::string_view::npos || !item.starts_with("gres/gpu")) continue;
-    std::uint32_t count = 0;
-    const auto [end, error] = std::from_chars(item.data() + equals + 1, item.data() + item.size(), count);
-    if (error != std::errc()) continue;
-    if (item.starts_with(kKey)) return count;
-    typed += count;
+    const auto count = whole_number<std::uint32_t>(item.substr(equals + 1));
+    if (!count) continue;
+    if (item.starts_with(kKey)) return *count;
+    typed += *count;
   }
   return typed;
 }

@@ -1,11 +1,11 @@
 #include "services/railweave/command_line/command_tree.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "fabric/base/decimal_number.h"
 #include "services/railweave/command_line/file_output.h"
 #include "services/railweave/command_line/help_text.h"
 #include "services/railweave/command_line/usage_error.h"
@@ -47,10 +47,8 @@ void add_global_options(CLI::App& app, Session& session, bool offline) {
       ->type_name("SECONDS")
       ->group(kGlobalGroup)
       ->check([](const std::string& text) {
-        double seconds = 0;
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, seconds);
-        const bool fits = error == std::errc() && stop == end && seconds >= 0.05 && seconds <= 86'400;
+        const auto seconds = decimal_number(text);
+        const bool fits = seconds && *seconds >= 0.05 && *seconds <= 86'400;
         return fits ? std::string() : "'" + text + "' is not a number of seconds from 0.05 to 86400";
       });
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "fabric/base/lower_case.h"
 #include "fabric/base/natural_order.h"
@@ -84,8 +84,7 @@ class ListQuery {
     add("--state", options_->state);
     add("--selector", options_->selector);
     std::string text = view_->none + (asked.empty() ? "" : " with " + asked);
-    std::string states;
-    for (const auto& state : answer.states) states += (states.empty() ? "" : ", ") + state;
+    const std::string states = fmt::format("{}", fmt::join(answer.states, ", "));
     return states.empty() ? text : text + "; states of those there are: " + states;
   }
 

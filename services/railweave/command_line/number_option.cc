@@ -1,19 +1,18 @@
 #include "services/railweave/command_line/number_option.h"
 
-#include <charconv>
 #include <functional>
 
 #include <fmt/core.h>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
 namespace {
 
 std::uint64_t read(const std::string& name, const std::string& text, NumberRange range) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const auto number = whole_number<std::uint64_t>(text, range.most);
   const bool padded = text.size() > 1 && text.front() == '0';
-  if (error == std::errc() && stop == end && !padded && number >= range.least && number <= range.most) return number;
+  if (number && !padded && *number >= range.least) return *number;
   std::string wanted = "takes a whole number";
   if (range.most != NumberRange().most) {
     wanted += fmt::format(" from {} to {}", range.least, range.most);

@@ -1,13 +1,14 @@
 #include "services/railweave/lab/failures.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <random>
 
 #include <fmt/core.h>
 
+#include "fabric/base/decimal_number.h"
+#include "fabric/base/whole_number.h"
 #include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -43,18 +44,11 @@ void add_named(const Topology& topology, const std::string& text, std::vector<Li
 }
 
 std::optional<std::size_t> amount(const std::string& text, std::size_t all) {
-  const char* end = text.data() + text.size();
-  if (text.ends_with('%')) {
-    double percent = 0;
-    const auto [stop, error] = std::from_chars(text.data(), end - 1, percent, std::chars_format::fixed);
-    if (error != std::errc() || stop != end - 1 || !(percent >= 0 && percent <= 100)) return std::nullopt;
-    const auto links = static_cast<std::size_t>(std::llround(percent / 100 * static_cast<double>(all)));
-    return percent > 0 ? std::max<std::size_t>(links, std::min<std::size_t>(all, 1)) : 0;
-  }
-  std::size_t links = 0;
-  const auto [stop, error] = std::from_chars(text.data(), end, links);
-  if (error != std::errc() || stop != end || text.empty()) return std::nullopt;
-  return links;
+  if (!text.ends_with('%')) return whole_number<std::size_t>(text);
+  const auto percent = decimal_number(std::string_view(text).substr(0, text.size() - 1));
+  if (!percent || *percent < 0 || *percent > 100) return std::nullopt;
+  const auto links = static_cast<std::size_t>(std::llround(*percent / 100 * static_cast<double>(all)));
+  return *percent > 0 ? std::max<std::size_t>(links, std::min<std::size_t>(all, 1)) : 0;
 }
 
 // Fisher and Yates, with remainders: the results of std::shuffle and of distributions differ between libraries.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/file_output.h"
@@ -84,11 +84,7 @@ bool is_dump(fabric::SourceKind kind) {
   return kind == SourceKind::ibnetdiscover || kind == SourceKind::ibsim || kind == SourceKind::native;
 }
 
-std::string joined_sources(const std::vector<std::string>& names) {
-  std::string sources;
-  for (const std::string& name : names) sources += (sources.empty() ? "" : ", ") + name;
-  return sources;
-}
+std::string joined_sources(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 Json upload_files(Session& session, const ImportOptions& options, std::vector<SiteFile> site) {
   std::vector<std::string> names;

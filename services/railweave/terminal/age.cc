@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 
 #include <fmt/core.h>
 
 #include "fabric/base/text/time_text.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
 namespace {
@@ -31,12 +31,10 @@ std::optional<std::int64_t> span_s(std::string_view written) {
   std::string_view text = written;
   if (text.size() < 2) return parse_duration_s(text);
   const auto unit = std::ranges::find(kUnits, text.back(), &Unit::letter);
-  std::uint32_t count = 0;
   text.remove_suffix(1);
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool whole = error == std::errc() && stop == text.data() + text.size();
-  if (unit == kUnits.end() || !whole) return parse_duration_s(written);
-  return count * unit->seconds;
+  const auto count = whole_number<std::uint32_t>(text);
+  if (unit == kUnits.end() || !count) return parse_duration_s(written);
+  return *count * unit->seconds;
 }
 
 std::string age_text(std::int64_t us) {

@@ -1,9 +1,10 @@
 #include "services/railweave/terminal/field_path.h"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/core.h>
+
+#include "fabric/base/whole_number.h"
 
 namespace railweave::cli {
 namespace {
@@ -55,10 +56,9 @@ Result<FieldPath> FieldPath::parse(std::string_view text) {
         step.name = inside.substr(1, inside.size() - 2);
       } else {
         step.kind = Step::Kind::index;
-        const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), step.index);
-        if (error != std::errc() || end != inside.data() + inside.size()) {
-          return bad_path(text, "between [ and ] stands a number, * or a name in quotes");
-        }
+        const auto index = whole_number<decltype(step.index)>(inside);
+        if (!index) return bad_path(text, "between [ and ] stands a number, * or a name in quotes");
+        step.index = *index;
       }
       path.steps_.push_back(std::move(step));
     } else {

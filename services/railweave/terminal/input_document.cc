@@ -1,12 +1,13 @@
 #include "services/railweave/terminal/input_document.h"
 
-#include <charconv>
 #include <optional>
 #include <regex>
 
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
+#include "fabric/base/decimal_number.h"
+#include "fabric/base/whole_number.h"
 #include "services/railweave/terminal/input_file.h"
 #include "services/railweave/terminal/printable.h"
 
@@ -24,18 +25,13 @@ std::unexpected<Error> unreadable(const std::string& message, const YAML::Mark& 
 }
 
 std::optional<Json> number_of(const std::string& text) {
-  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
-  const char* end = text.data() + text.size();
-  const auto read = [&](auto& value) {
-    const auto [stop, error] = std::from_chars(begin, end, value);
-    return error == std::errc() && stop == end;
-  };
-  if (std::uint64_t count = 0; read(count)) return Json(count);
-  if (std::int64_t count = 0; read(count)) return Json(count);
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+  if (const auto count = whole_number<std::uint64_t>(digits)) return Json(*count);
+  if (const auto count = whole_number<std::int64_t>(digits)) return Json(*count);
   static const std::regex decimal(R"([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?)");
   if (text.size() > 64 || !std::regex_match(text, decimal)) return std::nullopt;
-  if (double value = 0; read(value)) return Json(value);
-  return std::nullopt;
+  const auto value = decimal_number(digits);
+  return value ? std::optional<Json>(*value) : std::nullopt;
 }
 
 Json scalar_of(const YAML::Node& node) {

@@ -1,12 +1,12 @@
 #include "services/rest/access/client_address.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <arpa/inet.h>
 
 #include "fabric/base/lower_case.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::api {
 namespace {
@@ -75,11 +75,9 @@ std::optional<Network> Network::parse(std::string_view text) {
   const unsigned offset = address->second ? kMappedBits : 0;
   unsigned bits = 128 - offset;
   if (slash != std::string_view::npos) {
-    const std::string_view length = text.substr(slash + 1);
-    unsigned given = 0;
-    const auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), given);
-    if (error != std::errc() || end != length.data() + length.size() || given > bits) return std::nullopt;
-    bits = given;
+    const auto given = whole_number<unsigned>(text.substr(slash + 1), bits);
+    if (!given) return std::nullopt;
+    bits = *given;
   }
   Network network;
   network.bytes_ = address->first;

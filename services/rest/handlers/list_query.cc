@@ -1,11 +1,11 @@
 #include "services/rest/handlers/list_query.h"
 
 #include <algorithm>
-#include <charconv>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "fabric/base/check.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::api {
 namespace {
@@ -30,13 +30,12 @@ Result<bool> read_flag(const Call& call, std::string_view name) {
 }
 
 Result<std::uint64_t> parse_number(std::string_view name, std::string_view text, std::uint64_t max) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > max) {
+  const auto number = whole_number<std::uint64_t>(text, max);
+  if (!number) {
     return fail(ErrorKind::invalid, "query.invalidNumber",
                 fmt::format("{} must be a whole number up to {}, not '{}'", name, max, text));
   }
-  return number;
+  return *number;
 }
 
 Result<std::optional<std::uint64_t>> read_number(const Call& call, std::string_view name, std::uint64_t max) {
@@ -57,8 +56,7 @@ Result<ListQuery> read_list_query(const Call& call) {
   for (const auto& name : query.fields) {
     const auto& known = call.rules.page->fields;
     if (std::ranges::find(known, name) != known.end()) continue;
-    std::string list;
-    for (const auto one : known) list += (list.empty() ? "" : ", ") + std::string(one);
+    const std::string list = fmt::format("{}", fmt::join(known, ", "));
     return fail(ErrorKind::invalid, "query.unknownField", "items of this list have no field '" + name + "'", {},
                 "they have " + list);
   }

@@ -1,17 +1,17 @@
 #include "services/rest/handlers/route_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
 #include "fabric/base/check.h"
+#include "fabric/base/whole_number.h"
 #include "services/rest/access/viewer.h"
 #include "services/rest/handlers/reply.h"
 
@@ -42,8 +42,7 @@ Result<void> check_parameters(const Call& call) {
       return fail(ErrorKind::invalid, "query.repeatedParameter",
                   "the query parameter '" + name + "' is given more than once", {}, "give it once");
     }
-    std::string list;
-    for (const auto k : known) list += (list.empty() ? "" : ", ") + std::string(k);
+    const std::string list = fmt::format("{}", fmt::join(known, ", "));
     return fail(ErrorKind::invalid, "query.unknownParameter", "there is no query parameter '" + name + "' here", {},
                 list.empty() ? "it takes none" : "it takes " + list);
   }
@@ -76,13 +75,12 @@ Response forbidden(const Caller& caller, const Access& access) {
 Result<std::uint64_t> least_seq(const Request& request) {
   const auto* text = request.query(kMinSeq);
   if (text == nullptr || request.method != Method::get) return 0;
-  std::uint64_t seq = 0;
-  const auto read = std::from_chars(text->data(), text->data() + text->size(), seq);
-  if (read.ec != std::errc() || read.ptr != text->data() + text->size()) {
+  const auto seq = whole_number<std::uint64_t>(*text);
+  if (!seq) {
     return fail(ErrorKind::invalid, "query.minSeq", "minSeq is not a number", {},
                 "it is what a change was answered with in Railweave-Seq");
   }
-  return seq;
+  return *seq;
 }
 
 bool only_leader_answers(const Call& call) {
@@ -197,9 +195,9 @@ void run(const InSteps& handler, const Call& call, const Responder& respond) {
 constexpr std::uint64_t kQuickPage = 1000;
 
 bool is_long_page(const RouteRules& rules, const Request& request) {
-  std::uint64_t limit = rules.page->initial;
-  if (const auto* text = request.query("limit")) std::from_chars(text->data(), text->data() + text->size(), limit);
-  return limit > kQuickPage;
+  const auto* text = request.query("limit");
+  const auto limit = text != nullptr ? whole_number<std::uint64_t>(*text) : std::nullopt;
+  return limit.value_or(rules.page->initial) > kQuickPage;
 }
 
 }  // namespace

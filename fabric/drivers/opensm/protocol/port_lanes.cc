@@ -1,12 +1,12 @@
 #include "fabric/drivers/opensm/protocol/port_lanes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/drivers/opensm/protocol/protocol_line.h"
 
 namespace railweave::fabric::opensm {
@@ -50,10 +50,7 @@ std::optional<LaneMap> lane_map(std::string_view text) {
 }
 
 std::optional<std::uint16_t> level_set(std::string_view text) {
-  std::uint16_t levels = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), levels, 16);
-  if (text.size() != 4 || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return levels;
+  return text.size() == 4 ? whole_number<std::uint16_t>(text, UINT16_MAX, 16) : std::nullopt;
 }
 
 std::optional<std::vector<VlWeight>> lane_weights(std::string_view text) {

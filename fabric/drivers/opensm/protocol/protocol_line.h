@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "fabric/base/guid.h"
+#include "fabric/base/whole_number.h"
 
 namespace railweave::fabric::opensm {
 
@@ -52,16 +52,6 @@ std::optional<std::pair<std::array<std::string_view, N>, std::size_t>> words_of(
     line.remove_prefix(blank + 1);
   }
   return std::nullopt;
-}
-
-// All of the text, in decimal digits only.
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-  Number value = 0;
-  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // Exactly 16 hexadecimal digits.

@@ -5,10 +5,10 @@
 //   port 5 0000000000000000 0 0 248a070300aabb10 1 4 EDR
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/drivers/opensm/protocol/protocol_line.h"
 #include "fabric/drivers/opensm/routing/cabling.h"
 #include "fabric/topology/topology_builder.h"
@@ -41,10 +41,9 @@ std::optional<std::string> unescaped(std::string_view text) {
       continue;
     }
     if (i + 2 >= text.size()) return std::nullopt;
-    unsigned byte = 0;
-    const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16);
-    if (error != std::errc() || end != text.data() + i + 3) return std::nullopt;
-    out += static_cast<char>(byte);
+    const auto byte = whole_number<std::uint8_t>(text.substr(i + 1, 2), UINT8_MAX, 16);
+    if (!byte) return std::nullopt;
+    out += static_cast<char>(*byte);
     i += 2;
   }
   return out;

@@ -1,11 +1,11 @@
 #include "services/railweave/commands/jobs/gang_request.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "fabric/base/decimal_number.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_request.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -41,15 +41,13 @@ void put_traffic(Json& gang, const std::vector<std::string>& traffic) {
     const auto colon = amount.find(':');
     const std::string number = amount.substr(0, colon);
     const std::string spread = colon == std::string::npos ? "all-to-all" : amount.substr(colon + 1);
-    double bytes = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bytes);
-    if (roles.size() != 2 || error != std::errc() || end != number.data() + number.size() ||
-        (spread != "by-rank" && spread != "all-to-all")) {
+    const auto bytes = decimal_number(number);
+    if (roles.size() != 2 || !bytes || (spread != "by-rank" && spread != "all-to-all")) {
       fail_usage(fmt::format("--role-traffic takes {}, not '{}'", kForm, text));
     }
     gang["traffic"].push_back({{"from", roles[0]},
                                {"to", roles[1]},
-                               {"bytesPerStep", bytes},
+                               {"bytesPerStep", *bytes},
                                {"spread", spread == "by-rank" ? "byRank" : "allToAll"}});
   }
 }

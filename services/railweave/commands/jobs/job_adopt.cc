@@ -1,6 +1,6 @@
 // railweave jobs adopt.
-#include <charconv>
 
+#include "fabric/base/whole_number.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/commands/jobs/job_request.h"
@@ -20,12 +20,9 @@ Json gpu_list(const std::string& place, std::size_t from) {
   Json gpus = Json::array();
   for (std::size_t at = from; at <= place.size();) {
     const std::size_t end = std::min(place.find(',', at), place.size());
-    std::uint32_t gpu = 0;
-    const char* last = place.data() + end;
-    if (std::from_chars(place.data() + at, last, gpu) != std::from_chars_result{last, std::errc()}) {
-      fail_usage("'" + place + "' is no node with GPUs", "name it as NODE or NODE:0,1,2,3");
-    }
-    gpus.push_back(gpu);
+    const auto gpu = whole_number<std::uint32_t>(std::string_view(place).substr(at, end - at));
+    if (!gpu) fail_usage("'" + place + "' is no node with GPUs", "name it as NODE or NODE:0,1,2,3");
+    gpus.push_back(*gpu);
     at = end + 1;
   }
   return gpus;

@@ -4,7 +4,7 @@
 #include <random>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/printable.h"
@@ -98,8 +98,7 @@ void ask_batch(Session& session, const std::vector<NamedJob>& jobs, const Json& 
       const std::string node = text_of(rank, "node");
       if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
     }
-    std::string names;
-    for (const auto& node : nodes) names += (names.empty() ? "" : ", ") + node;
+    const std::string names = fmt::format("{}", fmt::join(nodes, ", "));
     const std::string reason =
         placed.is_object() ? text_of(placed, "reason") : text_of(field(item, "problem"), "detail");
     table.add({printable(at < jobs.size() ? jobs[at++].source : "-"),

@@ -1,8 +1,8 @@
 // railweave jobs repair|checkpoint.
-#include <charconv>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/commands/jobs/job_commands.h"
 #include "services/railweave/commands/jobs/job_name.h"
@@ -22,13 +22,13 @@ struct RepairOptions {
 
 Json gpu_named(const std::string& text) {
   const auto colon = text.rfind(':');
-  std::uint32_t number = 0;
-  const char* end = text.data() + text.size();
-  if (colon == std::string::npos || colon == 0 ||
-      std::from_chars(text.data() + colon + 1, end, number) != std::from_chars_result{end, std::errc()}) {
+  const auto number = colon == std::string::npos || colon == 0
+                          ? std::nullopt
+                          : whole_number<std::uint32_t>(std::string_view(text).substr(colon + 1));
+  if (!number) {
     fail_usage("'" + text + "' is not a GPU", "name it as NODE:INDEX, such as dgx-017:3");
   }
-  return {{"node", text.substr(0, colon)}, {"gpu", number}};
+  return {{"node", text.substr(0, colon)}, {"gpu", *number}};
 }
 
 std::string gpu_text(const Json& gpu) { return text_of(gpu, "node") + ":" + text_of(gpu, "gpu"); }

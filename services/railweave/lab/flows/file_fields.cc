@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_document.h"
@@ -58,8 +58,7 @@ void FileFields::require(const char* name) const {
 void FileFields::finish() const {
   for (const auto& [name, value] : value_.items()) {
     if (std::ranges::find(known_, name) != known_.end()) continue;
-    std::string names;
-    for (const auto& known : known_) names += (names.empty() ? "" : ", ") + known;
+    const std::string names = fmt::format("{}", fmt::join(known_, ", "));
     refuse_at(where_, "unknown field '" + name + "'", "the fields are " + names);
   }
 }

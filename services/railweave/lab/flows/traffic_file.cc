@@ -1,10 +1,10 @@
 // Reads flows from a file in JSON or CSV.
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <fmt/core.h>
 
+#include "fabric/base/decimal_number.h"
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/lab/flows/flow_job.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -90,11 +90,9 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
       if (heading[i] == "class") flow.qos_class = cells[i];
       if (heading[i] == "job") flow.job = cells[i];
       if (heading[i] != "rateGbps" || cells[i].empty()) continue;
-      const char* last = cells[i].data() + cells[i].size();
-      const auto [stop, error] = std::from_chars(cells[i].data(), last, flow.rate_gbps, std::chars_format::fixed);
-      if (error != std::errc() || stop != last || !(flow.rate_gbps >= 0 && flow.rate_gbps <= kMaxGbps)) {
-        refuse(flow.where, "'" + cells[i] + "' is not a rate in Gb/s");
-      }
+      const auto rate = decimal_number(cells[i]);
+      if (!rate || *rate < 0 || *rate > kMaxGbps) refuse(flow.where, "'" + cells[i] + "' is not a rate in Gb/s");
+      flow.rate_gbps = *rate;
     }
     flows.push_back(std::move(flow));
   }

@@ -1,11 +1,10 @@
 #include "services/railweave/lab/plan/prices.h"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <string_view>
-#include <system_error>
 
+#include "fabric/base/decimal_number.h"
 #include "services/railweave/lab/flows/file_fields.h"
 #include "services/railweave/terminal/command_failure.h"
 
@@ -37,14 +36,11 @@ Json fields_of(std::string_view text) {
   while (!text.empty()) {
     const auto one = text.substr(0, text.find(','));
     const auto equals = one.find('=');
-    double value = 0;
-    const auto* const end = one.data() + one.size();
-    const auto* const from = equals == std::string_view::npos ? end : one.data() + equals + 1;
-    const auto [read, error] = std::from_chars(from, end, value);
-    if (error != std::errc() || read != end) {
+    const auto value = decimal_number(equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1));
+    if (!value) {
       fail_usage("--prices: '" + std::string(one) + "' is not NAME=NUMBER", "such as gpu=25000,switchPort=500");
     }
-    object[std::string(one.substr(0, equals))] = value;
+    object[std::string(one.substr(0, equals))] = *value;
     text.remove_prefix(one.size() < text.size() ? one.size() + 1 : text.size());
   }
   return object;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <unordered_map>
@@ -10,6 +9,8 @@
 #include <fmt/core.h>
 
 #include "fabric/base/byte_order_mark.h"
+#include "fabric/base/decimal_number.h"
+#include "fabric/base/whole_number.h"
 #include "scheduler/collective/traffic.h"
 
 namespace railweave::cli {
@@ -102,20 +103,13 @@ Result<JobTrace> read_philly_trace(std::string_view text, std::string_view sourc
     const auto time = time_of(cell(kTime));
     if (!time) return wrong(kTime, "a time as 2017-10-09 07:01:55");
     job.submitted_s = *time;
-    double seconds = -1;
-    const auto duration = cell(kDuration);
-    const auto read = std::from_chars(duration.data(), duration.data() + duration.size(), seconds);
-    const bool whole = read.ec == std::errc() && read.ptr == duration.data() + duration.size();
-    if (!whole || !(seconds >= 0) || seconds > static_cast<double>(scheduler::JobSpec::kMaxDurationS)) {
+    const auto seconds = decimal_number(cell(kDuration));
+    if (!seconds || *seconds < 0 || *seconds > static_cast<double>(scheduler::JobSpec::kMaxDurationS)) {
       return wrong(kDuration, "a number of seconds, at most ten years");
     }
-    job.runs_s = std::max<std::int64_t>(1, std::llround(seconds));
-    const auto gpus = cell(kGpus);
-    const auto count = std::from_chars(gpus.data(), gpus.data() + gpus.size(), job.gpus);
-    if (count.ec != std::errc() || count.ptr != gpus.data() + gpus.size() || job.gpus == 0 ||
-        job.gpus > scheduler::JobSpec::kMaxRanks) {
-      return wrong(kGpus, "a number of GPUs, at least 1");
-    }
+    job.runs_s = std::max<std::int64_t>(1, std::llround(*seconds));
+    job.gpus = whole_number<decltype(job.gpus)>(cell(kGpus), scheduler::JobSpec::kMaxRanks).value_or(0);
+    if (job.gpus == 0) return wrong(kGpus, "a number of GPUs, at least 1");
     std::string tenant = at[kCluster] == SIZE_MAX ? "all" : std::string(cell(kCluster).substr(0, 64));
     if (tenant.empty()) tenant = "none";
     const auto [known, added] = tenants.emplace(tenant, static_cast<std::uint32_t>(trace.tenants.size()));

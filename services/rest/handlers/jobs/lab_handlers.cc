@@ -1,13 +1,13 @@
 // Planning: places jobs on a generated or uploaded fabric, and fails parts of it. All of it in a state of its own that ends
 // with the answer.
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "fabric/base/whole_number.h"
 #include "fabric/formats/gpu/attach_gpus.h"
 #include "fabric/formats/native/native_json.h"
 #include "fabric/formats/read_fabric.h"
@@ -46,10 +46,8 @@ std::unexpected<Error> bad_fabric(Error error) {
 
 Result<fabric::Topology> generated_fabric(const LabRequest::Generated& wanted) {
   for (const auto& [name, text] : wanted.parameters) {
-    std::uint64_t number = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool all = read.ptr == text.data() + text.size();
-    if (all && (read.ec != std::errc() || number > kMaxLabNumber)) {
+    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && !whole_number<std::uint64_t>(text, kMaxLabNumber)) {
       return lab_too_large(fmt::format("'{}' is above {}", name, kMaxLabNumber));
     }
   }

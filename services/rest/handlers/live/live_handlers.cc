@@ -2,6 +2,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "services/rest/handlers/fabric/fabric_lists.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/live/live_work.h"
@@ -175,8 +177,7 @@ Result<Response> post_discover(LiveWork& work, const Call& call) {
   const auto subnets = live_subnets(call.plane, request->subnet);
   if (!subnets) return std::unexpected(subnets.error());
   if (subnets->size() > 1) {
-    std::string names;
-    for (const auto& name : *subnets) names += (names.empty() ? "" : ", ") + name;
+    const std::string names = fmt::format("{}", fmt::join(*subnets, ", "));
     return fail(ErrorKind::invalid, "subnets.ambiguous", "several subnets have live connections: name one", "/subnet",
                 "one of " + names);
   }

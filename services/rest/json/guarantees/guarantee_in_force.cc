@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "services/rest/json/guarantees/guarantee.h"
 #include "services/rest/json/guarantees/guarantee_value.h"
@@ -72,8 +72,7 @@ std::string class_statement(const Job& job, const control::ClassGrade& grade,
   if (job.earlier_levels != 0) {
     return "Its ranks started with another service level than that of its class: it is isolated once they start again.";
   }
-  std::string names;
-  for (const auto& node : grade.lacks) names += (names.empty() ? "" : ", ") + node;
+  std::string names = fmt::format("{}", fmt::join(grade.lacks, ", "));
   if (grade.lacking > grade.lacks.size()) names += ", ...";
   const std::string others = fmt::format("{} other {}", grade.neighbours, grade.neighbours == 1 ? "job" : "jobs");
   const bool filtered =

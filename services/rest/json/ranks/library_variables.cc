@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <span>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace railweave::api {
 namespace {
@@ -54,8 +54,7 @@ void add(Variables& variables, std::span<const std::string_view> names, const st
 
 // So that ranks, and who looks after them, can read it wherever they were started.
 void add_names(Variables& variables, const char* name, const std::vector<std::string_view>& libraries) {
-  std::string text;
-  for (const std::string_view one : libraries) text += (text.empty() ? "" : ",") + std::string(one);
+  const std::string text = fmt::format("{}", fmt::join(libraries, ","));
   if (!text.empty()) variables.emplace_back(name, text);
 }
 

@@ -1,6 +1,6 @@
 #include "services/rest/json/ranks/rank_environment.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "services/rest/json/ranks/library_variables.h"
 
@@ -56,8 +56,7 @@ std::string rank_script(const std::vector<RankNode>& nodes, const control::Job& 
       "fi\n"
       "case \"$rank\" in\n";
   for (const RankNode& node : nodes) {
-    std::string ranks;
-    for (const std::uint64_t rank : node.ranks) ranks += fmt::format("{}{}", ranks.empty() ? "" : "|", rank);
+    const std::string ranks = fmt::format("{}", fmt::join(node.ranks, "|"));
     text += fmt::format("{}) export RAILWEAVE_NODE={} CUDA_VISIBLE_DEVICES={}{} ;;\n", ranks, node.name, node.gpus,
                         host_variables(node, marks));
   }

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "scheduler/placement/rank_map.h"
 #include "services/rest/json/ranks/library_variables.h"
@@ -41,11 +41,7 @@ void add_remark(std::string& text, const std::vector<RankNode>& nodes, bool Rank
                       count > kExamples ? ", ...): " : "): ", remark);
 }
 
-std::string names_text(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
+std::string names_text(const std::vector<std::string_view>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
 
 // Which libraries' packets are not the job's for the network.
 std::string outside_remarks(const std::vector<RankNode>& nodes, const RankMarks& marks) {
