@@ -128,8 +128,9 @@ class FabricDriver {
   virtual Result<DiscoveredFabric> discover(bool everything = false) = 0;
   // The same without building a Topology: a fraction of the time on large fabrics. read_link() then says what it found.
   virtual Result<Sweep> sweep(bool everything = false) = 0;
-  // Reads only the ports of these switches. None: they do not suffice to find out what changed; sweep.
-  virtual Result<std::optional<Sweep>> recheck(std::span<const Guid> switches) = 0;
+  // Reads only the ports of these switches, and of those that seem to be gone where their cables end. None: they do not
+  // suffice to find out what changed; sweep.
+  virtual Result<std::optional<Sweep>> recheck(std::span<const Guid> switches, std::span<const Guid> gone) = 0;
 
   // As of the last discovery, sweep or recheck; sends nothing.
   [[nodiscard]] virtual bool is_present(Guid device) const = 0;

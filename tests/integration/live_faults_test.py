@@ -158,21 +158,40 @@ def leaf_of_manager(subnet):
     return re.search(r'^\s*\[\d+\]\S*\s+"(S-[^"]+)"', section, re.MULTILINE).group(1)
 
 
+def spine_of(subnet):
+    """A spine, its ports, the one to the manager's own leaf last."""
+    own = leaf_of_manager(subnet)
+    peers = links_of(subnet.netlist)
+    leaves = {switch for (switch, _), (peer, _) in peers.items() if peer.startswith("H-")}
+    spine = next(switch for switch in sorted({switch for switch, _ in peers}) if switch not in leaves)
+    ports = sorted((port for switch, port in peers if switch == spine), key=lambda port: peers[spine, port][0] == own)
+    assert len(ports) > 1 and peers[spine, ports[-1]][0] == own and spine != own
+    return spine, ports
+
+
 def a_spine_loses_all_cables(binaries):
     """The cable to the manager's own leaf last: after it nothing can be asked of the spine."""
     with Subnet(binaries, "sweep_seconds = 2\nlook_seconds = 2") as subnet:
-        own = leaf_of_manager(subnet)
-        peers = links_of(subnet.netlist)
-        leaves = {switch for (switch, _), (peer, _) in peers.items() if peer.startswith("H-")}
-        spine = next(switch for switch in sorted({switch for switch, _ in peers}) if switch not in leaves)
-        ports = sorted((port for switch, port in peers if switch == spine), key=lambda port: peers[spine, port][0] == own)
-        assert len(ports) > 1 and peers[spine, ports[-1]][0] == own and spine != own
+        spine, ports = spine_of(subnet)
         for port in ports:
             subnet.sim.console(f'Unlink "{spine}"[{port}]')
         status = subnet.service.wait("repaired", lambda s: s["linksDown"] == len(ports) and s["phase"] == "synced", 30)
         assert status["isolatedCount"] == 1, status["isolated"]
         subnet.check([(spine, port) for port in ports])
         print(f"a spine without a cable, the one to the manager's leaf cut last: {len(ports)} links down, all else synced")
+
+
+def reports_are_lost_with_a_spine(binaries):
+    """The cable to the manager's own leaf first: what other leaves report may go by way of the spine, and is lost. No sweep is awaited."""
+    with Subnet(binaries, "sweep_seconds = 60\nlook_seconds = 60") as subnet:
+        spine, ports = spine_of(subnet)
+        for port in reversed(ports):
+            subnet.sim.console(f'Unlink "{spine}"[{port}]')
+        status = subnet.service.wait("repaired", lambda s: s["linksDown"] == len(ports) and s["phase"] == "synced", 20)
+        subnet.check([(spine, port) for port in ports])
+    repairs = [repair["cause"] for repair in status["repairs"] if "down" in repair["cause"]]
+    assert "down (found by a sweep)" not in subnet.service.log, subnet.service.log[-3000:]
+    print(f"a spine without a cable, the one to the manager's leaf cut first: {', then '.join(reversed(repairs))}, without a sweep")
 
 
 def links_of(netlist):
@@ -441,7 +460,8 @@ def main():
         print(f"skipped: {lacking} is absent")
         return 77
     only = sys.argv[2:]
-    for fault in (datagrams_are_lost, a_port_stays_armed, counters_cannot_be_read, a_switch_is_silent, a_spine_loses_all_cables, what_is_looked_at, cables_are_exchanged,
+    for fault in (datagrams_are_lost, a_port_stays_armed, counters_cannot_be_read, a_switch_is_silent, a_spine_loses_all_cables,
+                  reports_are_lost_with_a_spine, what_is_looked_at, cables_are_exchanged,
                   a_lid_is_taken_twice, another_subnet_manager, one_started_by_mistake, no_switch_answers, the_simulator_dies, ten_clients):
         if not only or fault.__name__ in only:
             fault(binaries)

@@ -118,11 +118,11 @@ Result<DiscoveredFabric> InfinibandDriver::discover(bool everything) {
   return found;
 }
 
-Result<std::optional<Sweep>> InfinibandDriver::recheck(std::span<const Guid> switches) {
+Result<std::optional<Sweep>> InfinibandDriver::recheck(std::span<const Guid> switches, std::span<const Guid> gone) {
   if (!swept_) return std::nullopt;
   PortRecheck recheck(*port_, map_, options_.exchange);
   recheck.on_unasked([this](const ReceivedMad& received) { take_trap(received); });
-  auto enough = recheck.run(switches);
+  auto enough = recheck.run(switches, gone);
   if (!enough) {
     changed_ = changed_ || recheck.changed();
     return std::unexpected(enough.error());

@@ -1,35 +1,57 @@
 #include "fabric/drivers/infiniband/port_recheck.h"
 
 #include <algorithm>
-#include <vector>
+#include <cstdint>
 
 namespace railweave::fabric::infiniband {
+namespace {
+
+// Where more switches lost a cable without a report, the next sweep finds what else they lost.
+constexpr std::size_t kMaxDoubted = 4;
+
+}  // namespace
+
 PortRecheck::PortRecheck(MadPort& port, SubnetMap& map, const ExchangeOptions& options)
     : map_(map), exchange_(port, options.impatient()) {}  // devices behind a dead link are found by the next sweep
 
-Result<bool> PortRecheck::run(std::span<const Guid> switches) {
-  std::vector<std::uint32_t> nodes;
+Result<bool> PortRecheck::run(std::span<const Guid> switches, std::span<const Guid> gone) {
   for (const Guid guid : switches) {
     const auto found = map_.by_guid.find(guid);
     if (found == map_.by_guid.end() || !map_.nodes[found->second].present || !map_.nodes[found->second].is_switch()) {
       return false;
     }
-    if (std::ranges::find(nodes, found->second) == nodes.end()) nodes.push_back(found->second);
+    if (std::ranges::find(nodes_, found->second) == nodes_.end()) nodes_.push_back(found->second);
   }
-  // The nearest first: a dead link at one of them changes the routes to those behind.
-  while (!nodes.empty()) {
-    std::ranges::sort(nodes, {}, [this](std::uint32_t node) { return map_.nodes[node].route.hops(); });
-    const std::size_t hops = map_.nodes[nodes.front()].route.hops();
-    while (!nodes.empty() && map_.nodes[nodes.front()].route.hops() == hops) {
-      read(nodes.front());
-      nodes.erase(nodes.begin());
-    }
+  reporting_ = nodes_;
+  for (const Guid guid : gone) {
+    const auto found = map_.by_guid.find(guid);
+    if (found != map_.by_guid.end() && map_.nodes[found->second].is_switch()) doubt(found->second);
+  }
+  while (!nodes_.empty() || !ends_.empty()) {
+    read_nearest();
     if (auto ran = exchange_.run(); !ran) return std::unexpected(ran.error());
     if (!enough_) return false;
+    doubt_quiet_peers();
     if (changed_) find_routes(map_);
-    if (std::ranges::any_of(nodes, [this](std::uint32_t node) { return !map_.nodes[node].present; })) return false;
+    if (std::ranges::any_of(nodes_, [this](std::uint32_t node) { return !map_.nodes[node].present; })) return false;
+    std::erase_if(ends_, [this](const End& end) { return !map_.nodes[end.first].present; });
   }
   return true;
+}
+
+// The nearest first: a dead link at one of them changes the routes to those behind.
+void PortRecheck::read_nearest() {
+  std::size_t nearest = SIZE_MAX;
+  for (const std::uint32_t node : nodes_) nearest = std::min(nearest, hops(node));
+  for (const End& end : ends_) nearest = std::min(nearest, hops(end.first));
+  std::erase_if(nodes_, [&](std::uint32_t node) {
+    if (hops(node) == nearest) read(node);
+    return hops(node) == nearest;
+  });
+  std::erase_if(ends_, [&](const End& end) {
+    if (hops(end.first) == nearest) read_end(end);
+    return hops(end.first) == nearest;
+  });
 }
 
 void PortRecheck::read(std::uint32_t node) {
@@ -47,6 +69,31 @@ void PortRecheck::read(std::uint32_t node) {
   }
 }
 
+// One that is not answered stays as it was.
+void PortRecheck::read_end(End end) {
+  exchange_.submit(end.first + std::uint64_t{1}, MadAddress::directed(),
+                   directed_smp(map_.nodes[end.first].route, MadMethod::get, Attribute::portInfo, end.second),
+                   [this, end](const MadReply& reply) {
+                     if (reply.ok()) took(end.first, end.second, read_port_info(attribute_bytes(*reply.mad)));
+                   });
+}
+
+void PortRecheck::doubt(std::uint32_t node) {
+  doubted_.push_back(node);
+  for (const SubnetPort& port : map_.nodes[node].ports) {
+    if (port.peer == kNoNode || !map_.nodes[port.peer].is_switch() || !map_.nodes[port.peer].present) continue;
+    if (std::ranges::find(reporting_, port.peer) == reporting_.end()) ends_.emplace_back(port.peer, port.peer_port);
+  }
+}
+
+void PortRecheck::doubt_quiet_peers() {
+  for (const std::uint32_t node : std::exchange(lost_peers_, {})) {
+    const bool is_read =
+        std::ranges::find(reporting_, node) != reporting_.end() || std::ranges::find(doubted_, node) != doubted_.end();
+    if (!is_read && map_.nodes[node].is_switch() && doubted_.size() < kMaxDoubted) doubt(node);
+  }
+}
+
 void PortRecheck::took(std::uint32_t node, std::uint8_t port, const PortInfo& info) {
   SubnetPort& at = map_.nodes[node].ports[port];
   const bool was_up = at.peer != kNoNode;
@@ -57,6 +104,7 @@ void PortRecheck::took(std::uint32_t node, std::uint8_t port, const PortInfo& in
   at.info = info;
   at.read = true;
   if (info.link_up() || !was_up) return;
+  lost_peers_.push_back(at.peer);
   SubnetPort& other = map_.nodes[at.peer].ports[at.peer_port];
   other.peer = kNoNode;
   at.peer = kNoNode;

@@ -32,10 +32,10 @@ Result<Sweep> SimulatedDriver::sweep(bool everything) {
   return Sweep{found->changed, found->asked, std::move(found->silent), found->blind};
 }
 
-Result<std::optional<Sweep>> SimulatedDriver::recheck(std::span<const Guid> switches) {
+Result<std::optional<Sweep>> SimulatedDriver::recheck(std::span<const Guid> switches, std::span<const Guid> gone) {
   if (failure_) return std::unexpected(*failure_);
   if (blind_) return std::nullopt;
-  return Sweep{.changed = std::exchange(changed_, false), .asked = switches.size()};
+  return Sweep{.changed = std::exchange(changed_, false), .asked = switches.size() + gone.size()};
 }
 
 PortId SimulatedDriver::find_port(Guid device, unsigned port) const {

@@ -18,7 +18,7 @@ class SimulatedDriver final : public FabricDriver {
 
   Result<DiscoveredFabric> discover(bool everything = false) override;
   Result<Sweep> sweep(bool everything = false) override;
-  Result<std::optional<Sweep>> recheck(std::span<const Guid> switches) override;
+  Result<std::optional<Sweep>> recheck(std::span<const Guid> switches, std::span<const Guid> gone) override;
   [[nodiscard]] bool is_present(Guid device) const override;
   [[nodiscard]] LinkReading read_link(Guid device, unsigned port) const override;
   [[nodiscard]] Lid read_lid(Guid device, unsigned port) const override {

@@ -217,7 +217,13 @@ Result<void> SubnetController::listen(const ClusterState& state, std::chrono::mi
   if ((*found)->is_whole && !(*found)->sweep.blind) {
     if (auto done = check_in_charge(); !done) return done;
   }
-  return handle(state, std::move(**found));
+  if (auto done = handle(state, std::move(**found)); !done) return done;
+  // What their neighbours reported may have been lost with them: not left to the next sweep, which waits for each of them.
+  const std::vector<Guid> unanswered = followed_->routes.take_unanswered();
+  if (unanswered.empty() || !context_.mode_holds()) return {};
+  auto more = watch_.read_neighbours(unanswered);
+  if (!more) return std::unexpected(more.error());
+  return *more ? handle(state, std::move(**more)) : Result<void>();
 }
 
 // Another subnet manager may have taken over meanwhile: checked with every sweep, even when there is nothing to write.

@@ -336,7 +336,7 @@ TEST_F(InfinibandDriverTest, CablesThatWereExchangedBetweenTwoLooksAreFoundAsThe
   subnet_->cut(kLeaf1, 4);
   subnet_->cable(kLeaf1, 3, kSpine2, 1);
   subnet_->cable(kLeaf1, 4, kSpine1, 1);
-  const auto rechecked = driver().recheck(std::vector{Guid(0x2000)});
+  const auto rechecked = driver().recheck(std::vector{Guid(0x2000)}, {});
   ASSERT_TRUE(rechecked);
   EXPECT_FALSE(*rechecked) << "ports that trained again were taken for the same cables";
   ASSERT_TRUE(driver().sweep());

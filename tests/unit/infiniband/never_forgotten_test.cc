@@ -24,7 +24,7 @@ TEST_F(NeverForgottenTest, ARecheckThatFailsHasStillChangedTheMap) {
   ASSERT_TRUE(driver().sweep());
   subnet_->cut(kLeaf2, 3);
   subnet_->cut(kLeaf1, 3);
-  const auto rechecked = driver().recheck(std::vector{Guid(0x2000), Guid(0x2001), Guid(0x2002)});
+  const auto rechecked = driver().recheck(std::vector{Guid(0x2000), Guid(0x2001), Guid(0x2002)}, {});
   ASSERT_TRUE(rechecked);
   ASSERT_FALSE(*rechecked) << "a switch has no cable left";
   const auto swept = driver().sweep();

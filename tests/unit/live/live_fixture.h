@@ -24,8 +24,8 @@ class SharedDriver final : public fabric::FabricDriver {
       : driver_(std::move(driver)), reads_(reads), written_(written) {}
   Result<fabric::DiscoveredFabric> discover(bool everything) override { return driver_->discover(everything); }
   Result<fabric::Sweep> sweep(bool everything) override { return driver_->sweep(everything); }
-  Result<std::optional<fabric::Sweep>> recheck(std::span<const Guid> switches) override {
-    return driver_->recheck(switches);
+  Result<std::optional<fabric::Sweep>> recheck(std::span<const Guid> switches, std::span<const Guid> gone) override {
+    return driver_->recheck(switches, gone);
   }
   [[nodiscard]] bool is_present(Guid device) const override { return driver_->is_present(device); }
   [[nodiscard]] fabric::LinkReading read_link(Guid device, unsigned port) const override {

@@ -84,7 +84,7 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::mil
   cause.noticed_us = context_.now() - cause.start_us;
   const bool all_are_named = std::ranges::find(reports.devices, Guid()) == reports.devices.end();
   if (!reports.is_incomplete && all_are_named) {
-    auto rechecked = context_.driver().recheck(reports.devices);
+    auto rechecked = context_.driver().recheck(reports.devices, {});
     if (!rechecked) return std::unexpected(rechecked.error());
     if (*rechecked) {
       context_.log().debug("asked the {} devices that reported again, {} datagrams", reports.devices.size(),
@@ -93,6 +93,16 @@ Result<std::optional<FabricWatch::Finding>> FabricWatch::listen(std::chrono::mil
     }
   }
   return sweep(std::move(cause));
+}
+
+Result<std::optional<FabricWatch::Finding>> FabricWatch::read_neighbours(std::span<const Guid> switches) {
+  RepairCause cause{.text = "switches do not answer", .start_us = context_.now()};
+  auto read = context_.driver().recheck({}, switches);
+  if (!read) return std::unexpected(read.error());
+  if (!*read || !(*read)->changed) return std::nullopt;
+  context_.log().debug("asked the neighbours of {} switches that do not answer, {} datagrams", switches.size(),
+                       (*read)->asked);
+  return Finding{.sweep = std::move(**read), .cause = std::move(cause)};
 }
 
 Result<std::optional<FabricWatch::Finding>> FabricWatch::sweep(RepairCause cause) {

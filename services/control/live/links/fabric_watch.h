@@ -5,6 +5,7 @@
 #include <chrono>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,8 @@ class FabricWatch {
   Result<Finding> discover();
   // Waits for reports, at most `wait`. None: nothing was reported and no sweep is due.
   Result<std::optional<Finding>> listen(std::chrono::milliseconds wait);
+  // Reads where the cables of switches end that did not take what was written to them. None: a sweep will find out.
+  Result<std::optional<Finding>> read_neighbours(std::span<const Guid> switches);
   // Notes what answered and whether devices changed.
   void note(const Finding& finding);
   // The next listen() reads everything again, whether anything is reported or not.

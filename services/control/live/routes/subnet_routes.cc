@@ -371,6 +371,7 @@ Result<std::optional<ProgramReport>> SubnetRoutes::write(const ForwardingDelta& 
   for (std::size_t i = 0; i < delta.blocks.size(); ++i) {
     probe_.touch(delta.blocks[i].sw);
     if (report->blocks[i] != WriteOutcome::applied) applied_.doubt(delta.blocks[i].sw);
+    if (report->blocks[i] == WriteOutcome::silent) note_unanswered(delta.blocks[i].sw);
   }
   const auto as_written = std::ranges::count(report->blocks, WriteOutcome::applied);
   context_.log().write(as_written == std::ssize(report->blocks) ? log::Level::debug : log::Level::warn,
@@ -379,6 +380,14 @@ Result<std::optional<ProgramReport>> SubnetRoutes::write(const ForwardingDelta& 
   const bool is_any = std::ranges::find(report->blocks, WriteOutcome::applied) != report->blocks.end();
   if (is_any || !report->yielded) record(delta, *report, cause, computed_us);
   return std::optional(*report);
+}
+
+// Its tables are not asked for at once: that would wait for it a second time, before others are repaired.
+void SubnetRoutes::note_unanswered(SwitchId sw) {
+  const Guid guid = links_.topology()->guid(sw);
+  if (std::ranges::find(unanswered_, guid) != unanswered_.end()) return;
+  unanswered_.push_back(guid);
+  retry_unknown_us_ = context_.now() + context_.options.retry_first.count() * kUsPerMilli;
 }
 
 void SubnetRoutes::report_drains(const ClusterState& state) const {

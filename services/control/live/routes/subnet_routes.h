@@ -94,6 +94,8 @@ class SubnetRoutes {
   void forget_applied();
   // The ends of a cable whose state changed are looked at again.
   void touch_ends_of(fabric::LinkId link);
+  // Switches that did not answer what was written to them. Told once.
+  [[nodiscard]] std::vector<Guid> take_unanswered() { return std::exchange(unanswered_, {}); }
   // The link is back: a switch that was off may have lost its tables.
   void doubt_ends_of(fabric::LinkId link);
 
@@ -124,6 +126,7 @@ class SubnetRoutes {
   [[nodiscard]] bool are_left_alone(const ClusterState& state, const BalancedRoutes& made) const;
   void compare_with_opensm();
   Result<void> read_all();
+  void note_unanswered(fabric::SwitchId sw);
   Result<void> read_returned();
   Result<void> read_back(std::span<const fabric::SwitchId> switches);
   [[nodiscard]] fabric::Lid top_to_read() const;  // in opensm mode also of LIDs that we do not route
@@ -179,6 +182,7 @@ class SubnetRoutes {
   SwitchPresences presences_;
   std::optional<TruthProbe::Verdict> verdict_;  // of the last walk
   std::int64_t read_back_at_us_;
+  std::vector<Guid> unanswered_;
   std::int64_t retry_unknown_us_ = 0;  // when switches whose tables are not known may be read again
 };
 
