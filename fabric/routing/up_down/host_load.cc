@@ -93,30 +93,68 @@ std::vector<std::uint64_t> scaled_weights(const Plane& plane, std::span<const st
   return scaled;
 }
 
-std::uint64_t least_load(const Plane& plane, std::span<const std::uint32_t> pair_weight,
-                         std::span<const std::uint64_t> weight) {
-  std::uint64_t all = 0, all_weight = 0, least = 0;
-  std::vector<std::uint64_t> weight_of(plane.homes.size(), 0);
-  for (std::size_t h = 0; h < plane.homes.size(); ++h) {
-    all += plane.homes[h].host_ports;
+namespace {
+
+// reaches(h, k): packets from home h reach home k. is_usable(a): the arc carries packets.
+template <class Reaches, class IsUsable>
+std::uint64_t least_of(const Plane& plane, std::span<const std::uint32_t> pair_weight,
+                       std::span<const std::uint64_t> weight, Reaches reaches, IsUsable is_usable) {
+  const std::size_t homes = plane.homes.size();
+  std::vector<std::uint64_t> weight_of(homes, 0);
+  for (std::size_t h = 0; h < homes; ++h) {
     for (const Segment& segment : plane.segments_of(plane.homes[h])) {
       if (segment.kind != DestinationKind::host) continue;
       for (std::uint32_t i = 0; i < segment.count; ++i) weight_of[h] += weight.empty() ? 1 : weight[segment.first + i];
     }
-    all_weight += weight_of[h];
+  }
+  std::vector<std::uint64_t> out(homes, 0), in(homes, 0);
+  for (std::size_t h = 0; h < homes; ++h) {
+    const std::uint64_t ports = plane.homes[h].host_ports;
+    for (std::size_t k = 0; k < homes; ++k) {
+      if (h == k || !reaches(h, k)) continue;
+      out[h] += ports * weight_of[k];
+      in[k] += ports * weight_of[k];
+    }
   }
   constexpr std::uint64_t kOne = 65536;  // the capacity of an arc on which a pair weighs 1
-  for (std::size_t h = 0; h < plane.homes.size(); ++h) {
+  std::uint64_t least = 0;
+  for (std::size_t h = 0; h < homes; ++h) {
     const Home& home = plane.homes[h];
     std::uint64_t capacity = 0;
-    for (std::uint32_t a = plane.first_arc[home.sw]; a < plane.first_arc[home.sw + 1]; ++a)
-      capacity += kOne / pair_weight[a];
+    for (std::uint32_t a = plane.first_arc[home.sw]; a < plane.first_arc[home.sw + 1]; ++a) {
+      if (is_usable(a)) capacity += kOne / pair_weight[a];
+    }
     if (capacity == 0) continue;
-    const std::uint64_t out = home.host_ports * (all_weight - weight_of[h]);
-    const std::uint64_t in = (all - home.host_ports) * weight_of[h];
-    least = std::max(least, (std::max(out, in) * kOne + capacity - 1) / capacity);
+    least = std::max(least, (std::max(out[h], in[h]) * kOne + capacity - 1) / capacity);
   }
   return least;
+}
+
+}  // namespace
+
+std::uint64_t least_load(const Plane& plane, const DirectedReach& on, std::span<const std::uint32_t> pair_weight,
+                         std::span<const std::uint64_t> weight) {
+  const auto reaches = [&](std::size_t h, std::size_t k) {
+    return on.reach.total(plane.homes[h].sw)[k] != kUnreachable;
+  };
+  return least_of(plane, pair_weight, weight, reaches,
+                  [&](std::uint32_t a) { return on.directions[a] != ArcDirection::none; });
+}
+
+std::uint64_t least_load(const Plane& plane, const NextHops& hops, std::span<const std::uint32_t> pair_weight,
+                         std::span<const std::uint64_t> weight) {
+  std::vector<std::uint32_t> home_of(plane.switch_count(), Plane::kNone);
+  const std::size_t homes = plane.homes.size();
+  for (std::uint32_t h = 0; h < homes; ++h) home_of[plane.homes[h].sw] = h;
+  std::vector<std::uint8_t> reached(homes * homes, 0);
+  for (std::size_t k = 0; k < homes; ++k) {
+    for (const std::uint32_t s : hops.nearest_first(k)) {
+      if (home_of[s] != Plane::kNone) reached[k * homes + home_of[s]] = 1;
+    }
+  }
+  return least_of(
+      plane, pair_weight, weight, [&](std::size_t h, std::size_t k) { return reached[k * homes + h] != 0; },
+      [](std::uint32_t) { return true; });
 }
 
 }  // namespace railweave::fabric

@@ -8,6 +8,7 @@
 
 #include "fabric/routing/plane/plane.h"
 #include "fabric/routing/plane/plane_tables.h"
+#include "fabric/routing/up_down/next_hops.h"
 #include "fabric/routing/up_down/reach.h"
 
 namespace railweave::fabric {
@@ -16,8 +17,11 @@ namespace railweave::fabric {
 std::uint64_t fullest_load(const Plane& plane, const Reach& reach, const PlaneTables& tables,
                            std::span<const std::uint32_t> pair_weight);
 
-// The load of the switch whose own links are the tightest, spread evenly over them. weight: by destination; empty: 1 each.
-std::uint64_t least_load(const Plane& plane, std::span<const std::uint32_t> pair_weight,
+// The load of the switch whose own links are the tightest, spread evenly over them, from pairs that have a route. weight: by
+// destination; empty: 1 each. O(homes^2).
+std::uint64_t least_load(const Plane& plane, const DirectedReach& on, std::span<const std::uint32_t> pair_weight,
+                         std::span<const std::uint64_t> weight);
+std::uint64_t least_load(const Plane& plane, const NextHops& hops, std::span<const std::uint32_t> pair_weight,
                          std::span<const std::uint64_t> weight);
 
 // What a pair counts for by its destination, from 1 to 1024 in proportion to the weights; empty: 1 each.

@@ -321,7 +321,7 @@ std::optional<LoadShiftResult> shift(const Plane& plane, const DirectedReach& on
                                      std::span<const std::uint32_t> weights, std::uint64_t steps) {
   std::vector<std::uint64_t> weight = scaled_weights(plane, weights);
   LoadShiftResult result;
-  result.least_load = least_load(plane, pair_weight, weight);
+  result.least_load = least_load(plane, on, pair_weight, weight);
   Shift<Hop> shift(plane, on, pair_weight, std::move(weight), steps);
   if (!shift.start_from(start)) return std::nullopt;
   result.start_load = shift.fullest();

@@ -123,10 +123,10 @@ void choose_ports(const Plane& plane, const LivePlane& cabled, const Ranked& ran
   if (regular && !small) return;
   const auto pairs = pair_weights(plane);
   const PlaneTables closed_form = TableFill(plane, cabled, ranked.on.directions, ranked.on.reach, plan.nominal).all();
-  if (regular && is_even_enough(fullest_load(plane, ranked.on.reach, closed_form, pairs), least_load(plane, pairs, {})))
+  const DirectedReach on{ranked.on.order, ranked.on.directions, ranked.on.reach};
+  if (regular && is_even_enough(fullest_load(plane, on.reach, closed_form, pairs), least_load(plane, on, pairs, {})))
     return;
-  auto spread =
-      spread_ports(plane, {ranked.on.order, ranked.on.directions, ranked.on.reach}, pairs, closed_form, weights);
+  auto spread = spread_ports(plane, on, pairs, closed_form, weights);
   if (spread && spread->max_load < spread->start_load) plan.nominal.table = std::move(spread->tables);
 }
 

@@ -103,7 +103,7 @@ class Balance {
   [[nodiscard]] std::uint64_t fullest() const { return load_.empty() ? 0 : std::ranges::max(load_); }
   [[nodiscard]] std::uint64_t start_load() const { return start_; }
 
-  [[nodiscard]] std::uint64_t least_possible() const { return least_load(plane_, pair_weight_, weight_); }
+  [[nodiscard]] std::uint64_t least_possible() const { return least_load(plane_, hops_, pair_weight_, weight_); }
 
   [[nodiscard]] PlaneTables tables() const {
     PlaneTables tables(plane_.switch_count(), plane_.destination_count(), plane_.max_ports);

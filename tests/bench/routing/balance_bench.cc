@@ -102,6 +102,8 @@ void BalanceAfterCuts(benchmark::State& state, const char* name) {
   state.counters["spread"] = fullest(based, spread);
   state.counters["blocks"] = static_cast<double>(delta.changed_blocks);
   state.counters["waits"] = static_cast<double>(delta.waits.size());
+  state.counters["unproven"] =  // entries that change only with drops, which is not done
+      static_cast<double>(compute_delta(based.view, repaired, spread, {.may_drop = false}).left_out);
   state.counters["sound"] = audit(based.view, spread.tables, spread.lanes, {.shift_samples = 0}).verified() ? 1 : 0;
   if (const auto topology = topology_of(without(dump.text, ports))) {
     const RoutingInput fresh{.view = FabricView(topology), .scope = RoutingScope::make(topology).value()};

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "fabric/drivers/infiniband/infiniband_driver.h"
+#include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/plane/route_trace.h"
 #include "gtest/gtest.h"
 #include "services/control/decide/cut_off_alarms.h"
@@ -363,6 +364,9 @@ class LiveModel {
     input.view.set_spread_basis(std::move(basis));
     const auto fresh = engine.route(input);
     if (!fresh) return {};
+    // Not spread where packets would be dropped on the way.
+    if (fabric::compute_delta(input.view, base.routing, *fresh, {.urgent = {}, .may_drop = false}).left_out > 0)
+      return {};
     std::map<fabric::PortId, std::uint64_t> even;
     for (const auto& [from, to] : held.arriving()) {
       for (const auto& hop : fabric::trace_route(input.view, fresh->tables, fresh->lanes, port_of(from, 1),

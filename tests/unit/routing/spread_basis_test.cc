@@ -80,7 +80,7 @@ std::uint64_t fullest(const RoutingInput& input, const Routing& routing) {
   return audit(input.view, routing.tables, routing.lanes, {.shift_samples = 0}).max_link_load_hosts;
 }
 
-// All turns of both tables together, by an own walk: whether they close a circle.
+// The turns of packets from hosts on both tables together, by an own walk: whether they close a circle.
 bool mixture_has_circle(const FabricView& view, const Routing& before, const Routing& after) {
   const Topology& t = view.topology();
   const RoutingScope& scope = before.tables.scope();
@@ -96,10 +96,24 @@ bool mixture_has_circle(const FabricView& view, const Routing& before, const Rou
     }
     return ports;
   };
+  const auto has_hosts = [&](SwitchId sw) {
+    return std::ranges::any_of(t.ports(sw),
+                               [&](PortId port) { return t.link(port) && !t.joins_switches(t.link(port)); });
+  };
   for (const DestinationId to : scope.destinations()) {
+    std::set<PortId> passed;
+    std::vector<PortId> reached;
     for (const SwitchId sw : t.switches()) {
-      for (const PortId out : next_ports(sw, to)) {
-        for (const PortId on : next_ports(t.switch_of(t.peer(out)), to)) next[out].insert(on);
+      if (!has_hosts(sw)) continue;
+      for (const PortId out : next_ports(sw, to)) reached.push_back(out);
+    }
+    while (!reached.empty()) {
+      const PortId out = reached.back();
+      reached.pop_back();
+      if (!passed.insert(out).second) continue;
+      for (const PortId on : next_ports(t.switch_of(t.peer(out)), to)) {
+        next[out].insert(on);
+        reached.push_back(on);
       }
     }
   }
@@ -155,7 +169,7 @@ Routing with_blocks(const Routing& before, const ForwardingDelta& delta, std::si
 
 TEST(SpreadBasis, AfterTheStepsTheFullestLinkIsWithin5PercentOfAFreshFabric) {
   std::size_t improved = 0, compared = 0, in_any_order = 0;
-  for (std::uint64_t seed = 1; seed <= part_of_seeds(400); ++seed) {
+  for (std::uint64_t seed = 1; seed <= part_of_seeds(800, 8); ++seed) {
     const FabricSketch sketch = seed % 2 == 0 ? random_tree(seed) : wide_tree(seed);
     const auto topology = build(sketch);
     RoutingInput input = input_of(topology);

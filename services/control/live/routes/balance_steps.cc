@@ -78,6 +78,11 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
   if (made && made->followed && made->followed->are_too_many) {
     context_.log().info("routes do not follow jobs: they have more than {:.0f} flows", JobDemands::kMaxFlows);
   }
+  if (made && made->unproven > 0) {
+    context_.log().info(
+        "routes stay as they are, {} pairs on the fullest link instead of {}: {} entries would change only with drops",
+        made->fullest_before, made->fullest, made->unproven);
+  }
   if (made && made->view_version == state.view_version && made->is_worth_it() && are_left_alone(state, *made)) {
     RoutesRebalanced report =
         made->followed ? basis_of(context_, state, *made->followed) : basis_of(context_, links_, state, wanted_.view());

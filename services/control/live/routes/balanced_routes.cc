@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fabric/base/check.h"
+#include "fabric/routing/delta/forwarding_delta.h"
 #include "services/control/live/routes/route_audit.h"
 #include "services/control/views/changed_paths.h"
 #include "services/control/views/job_demands.h"
@@ -14,7 +15,7 @@
 namespace railweave::control {
 
 bool BalancedRoutes::is_worth_it() const {
-  if (!is_verified) return false;
+  if (!is_verified || unproven > 0) return false;
   // A few flows that meet are little beside many: what takes a link from twice its rate to its rate gains 14.
   constexpr double kWorth = 0.1;
   if (followed) {
@@ -30,11 +31,14 @@ std::optional<BalancedRoutes> balanced_routes(const BalanceInput& in) {
   const fabric::AuditOptions loads_only{.shift_samples = 0, .max_examples = 1, .run = {}};
   const auto before = audit_of(in.input.view, in.now, in.planes, loads_only);
   const auto after = audit_of(in.input.view, *routing, in.planes, loads_only);
+  const std::size_t unproven =
+      fabric::compute_delta(in.input.view, in.now, *routing, {.urgent = {}, .may_drop = false}).left_out;
   return BalancedRoutes{.routes = std::make_shared<const FabricRoutes>(in.input, in.base->choice, std::move(*routing)),
                         .view_version = in.view_version,
                         .fullest = after.max_link_load_hosts,
                         .fullest_before = before.max_link_load_hosts,
                         .is_verified = after.verified(),
+                        .unproven = unproven,
                         .followed = std::nullopt};
 }
 

@@ -3,6 +3,7 @@
 // report, so that the basis is durable before a switch is written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -26,8 +27,9 @@ struct BalancedRoutes {
   std::uint64_t view_version = 0;                 // of the state that they were computed for
   std::uint64_t fullest = 0, fullest_before = 0;  // in pairs of host ports
   bool is_verified = false;
+  std::size_t unproven = 0;  // entries that cannot change while packets are on their way without dropping some
   std::optional<FollowedJobs> followed;
-  // 5% fuller than freshly balanced, or 5% or a link's worth dearer than with other hops, which is worth the changes.
+  // 5% fuller than freshly balanced, or 5% or a link's worth dearer than with other hops, which is worth the changes; no packet is.
   [[nodiscard]] bool is_worth_it() const;
 };
 
