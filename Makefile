@@ -9,7 +9,7 @@ BUILD := build/$(PRESET)
 LEFT_OUT ?= long$$|^extended$$
 
 .DEFAULT_GOAL := help
-.PHONY: help apart test-deps chaos schemathesis demo console test-console stop packages test test-all test-long kubernetes kube-apiserver test-kube-apiserver test-kubernetes slurm-current test-extended build install deps docs check bench bench-moment bench-opensm bench-repair bench-certificate bench-postgres bench-replay lint tidy mutants rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
+.PHONY: help apart test-deps chaos schemathesis demo console test-console stop packages test test-all test-long kubernetes kube-apiserver test-kube-apiserver test-kubernetes slurm-current test-extended build install deps docs check bench bench-moment bench-opensm bench-repair bench-outages bench-certificate bench-postgres bench-replay lint tidy mutants rules hygiene tidy-changed format sanitize sanitize-sample sanitize-service simulate tsan fuzz clean configure
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -106,6 +106,10 @@ bench-opensm: deps  ## lab route beside Debian's OpenSM on ibsim (packages opens
 bench-repair: deps  ## a cable cut on ibsim: trap to last block written, beside OpenSM (FABRICS="648 1728")
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
 	@python3 tests/bench/repair.py $(BUILD)/bin $(FABRICS); status=$$?; [ $$status -eq 77 ] || exit $$status
+
+bench-outages: deps  ## a spine, then 1% of the cables, on ibsim: cut to last block written, memory, pairs lost, beside OpenSM (FABRICS="648 torus")
+	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave"
+	@python3 tests/bench/outages.py $(BUILD)/bin $(FABRICS); status=$$?; [ $$status -eq 77 ] || exit $$status
 
 bench-certificate: deps  ## a certificate of 102,400 GPUs and 500 jobs: made, verified, other clients meanwhile (SIZE="1024 50": hosts, jobs)
 	@$(MAKE) --no-print-directory build TARGETS="railweaved railweave railweave-verify"

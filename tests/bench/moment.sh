@@ -26,6 +26,7 @@ run greedy_tenant /usr/bin/python3 tests/bench/greedy_tenant.py "$build/bin" 1
 run postgres /usr/bin/python3 tests/bench/postgres.py "$build/tests/bench/postgres" 1 1
 run slurm_overhead /usr/bin/python3 tests/bench/slurm_overhead.py "$build/bin" --nodes 64 --jobs 4
 run repair env CUTS=1 ENGINES=minhop /usr/bin/python3 tests/bench/repair.py "$build/bin" 648
+run outages env ENGINES=minhop PAIRS=5 /usr/bin/python3 tests/bench/outages.py "$build/bin" 648
 run opensm env ENGINES=updn tests/bench/opensm.sh "$build/bin/railweave" 324
 run discovery tests/bench/discovery.sh "$build" 1
 run replay /usr/bin/python3 tests/bench/replay.py "$build/bin" 2 40

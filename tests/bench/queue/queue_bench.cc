@@ -104,6 +104,12 @@ void cycle(benchmark::State& state, Backfill backfill) {
 void BM_CycleWithoutBackfill(benchmark::State& state) { cycle(state, Backfill::none); }
 void BM_CycleEasy(benchmark::State& state) { cycle(state, Backfill::easy); }
 void BM_CycleConservative(benchmark::State& state) { cycle(state, Backfill::conservative); }
+void BM_CycleEasyYielding(benchmark::State& state) {
+  Cluster cluster(static_cast<std::uint64_t>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
+  cluster.end_some(20);
+  cluster.policy.place_wait = {.gain = 0.01, .share = 10, .most_us = 24 * kHour, .yields = true};
+  run(state, cluster);
+}
 void BM_CycleEasyPreempting(benchmark::State& state) {
   Cluster cluster(static_cast<std::uint64_t>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
   cluster.policy.classes[2].may_preempt = true;
@@ -118,6 +124,7 @@ BENCHMARK(BM_CycleEasy)
     ->Args({102400, 1000})
     ->Args({102400, 10000})
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CycleEasyYielding)->ArgNames({"gpus", "queued"})->Args({102400, 10000})->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_CycleConservative)->ArgNames({"gpus", "queued"})->Args({102400, 10000})->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_CycleEasyPreempting)->ArgNames({"gpus", "queued"})->Args({102400, 10000})->Unit(benchmark::kMillisecond);
 

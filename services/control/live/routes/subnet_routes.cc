@@ -198,7 +198,7 @@ void SubnetRoutes::doubt_ends_of(LinkId link) {
   for (const PortId port : {t.a(link), t.b(link)}) {
     if (const SwitchId sw = t.switch_of(port)) applied_.doubt(sw);
   }
-  retry_unknown_us_ = 0;
+  unknown_.retry_us = 0;
 }
 
 Lid SubnetRoutes::top_to_read() const {
@@ -232,7 +232,7 @@ Result<void> SubnetRoutes::read_all() {
 
 // Switches that are back, or answer again.
 Result<void> SubnetRoutes::read_returned() {
-  if (applied_.unknown().empty() || context_.now() < retry_unknown_us_) return {};
+  if (applied_.unknown().empty() || context_.now() < unknown_.retry_us) return {};
   const Topology& t = *links_.topology();
   std::vector<SwitchId> back;
   for (const SwitchId sw : applied_.unknown()) {
@@ -241,7 +241,7 @@ Result<void> SubnetRoutes::read_returned() {
   if (!back.empty()) {
     if (auto read = read_back(back); !read) return read;
   }
-  retry_unknown_us_ = context_.now() + context_.options.retry_first.count() * kUsPerMilli;
+  unknown_.retry_us = context_.now() + context_.options.retry_first.count() * kUsPerMilli;
   return {};
 }
 
@@ -385,9 +385,9 @@ Result<std::optional<ProgramReport>> SubnetRoutes::write(const ForwardingDelta& 
 // Its tables are not asked for at once: that would wait for it a second time, before others are repaired.
 void SubnetRoutes::note_unanswered(SwitchId sw) {
   const Guid guid = links_.topology()->guid(sw);
-  if (std::ranges::find(unanswered_, guid) != unanswered_.end()) return;
-  unanswered_.push_back(guid);
-  retry_unknown_us_ = context_.now() + context_.options.retry_first.count() * kUsPerMilli;
+  if (std::ranges::find(unknown_.unanswered, guid) != unknown_.unanswered.end()) return;
+  unknown_.unanswered.push_back(guid);
+  unknown_.retry_us = context_.now() + context_.options.retry_first.count() * kUsPerMilli;
 }
 
 void SubnetRoutes::report_drains(const ClusterState& state) const {

@@ -95,7 +95,7 @@ class SubnetRoutes {
   // The ends of a cable whose state changed are looked at again.
   void touch_ends_of(fabric::LinkId link);
   // Switches that did not answer what was written to them. Told once.
-  [[nodiscard]] std::vector<Guid> take_unanswered() { return std::exchange(unanswered_, {}); }
+  [[nodiscard]] std::vector<Guid> take_unanswered() { return std::exchange(unknown_.unanswered, {}); }
   // The link is back: a switch that was off may have lost its tables.
   void doubt_ends_of(fabric::LinkId link);
 
@@ -182,8 +182,10 @@ class SubnetRoutes {
   SwitchPresences presences_;
   std::optional<TruthProbe::Verdict> verdict_;  // of the last walk
   std::int64_t read_back_at_us_;
-  std::vector<Guid> unanswered_;
-  std::int64_t retry_unknown_us_ = 0;  // when switches whose tables are not known may be read again
+  struct Unknown {
+    std::vector<Guid> unanswered;  // told by take_unanswered()
+    std::int64_t retry_us = 0;     // when switches whose tables are not known may be read again
+  } unknown_;
 };
 
 }  // namespace railweave::control
