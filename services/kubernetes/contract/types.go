@@ -69,6 +69,12 @@ type NodePreference struct {
 	Avoid  bool     `json:"avoid,omitempty"`
 }
 
+// Toleration is a taint of nodes that does not keep a job away; without a value every value of it.
+type Toleration struct {
+	Key   string  `json:"key"`
+	Value *string `json:"value,omitempty"`
+}
+
 // JobRequest is the body of POST /v1/jobs and of POST /v1/placements/query.
 type JobRequest struct {
 	Name             string           `json:"name,omitempty"`
@@ -81,6 +87,7 @@ type JobRequest struct {
 	Nodes            []string         `json:"nodes,omitempty"`
 	ExcludeNodes     []string         `json:"excludeNodes,omitempty"`
 	PreferNodes      []NodePreference `json:"preferNodes,omitempty"`
+	Tolerations      []Toleration     `json:"tolerations,omitempty"`
 	ExpectedDuration string           `json:"expectedDuration,omitempty"`
 	External         *External        `json:"external,omitempty"`
 	Launcher         *Launcher        `json:"launcher,omitempty"`

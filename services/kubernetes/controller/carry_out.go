@@ -317,6 +317,7 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 	var body *contract.JobRequest
 	if decided.Adopt {
 		body = r.adoption(key, v, nodes)
+		body.Tolerations = placement.Tolerations(first, nil)
 		if err := r.advise(ctx, key, v, first, nodes, body); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, demand *group.Demand, 
 	if len(site.Usable) > 0 {
 		site.GpusPerNode = count * demand.Gpus
 	}
-	site.Preferences = Preferences(pod, matching)
+	site.Preferences, site.Tolerations = Preferences(pod, matching), placement.Tolerations(pod, known)
 	sort.Strings(site.Usable)
 	sort.Strings(site.Unusable)
 	return site, nil

@@ -24,6 +24,7 @@ type Site struct {
 	Uneven      bool     // all pods fit now, only some nodes with more of them than others
 	InUse       bool     // a node is unusable only as long as other pods use its GPUs
 	Preferences []contract.NodePreference
+	Tolerations []contract.Toleration
 }
 
 // Request is the job that is asked for a group with this number of pods.
@@ -56,7 +57,7 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 	case len(site.Usable) <= MaxNodes:
 		body.Nodes = site.Usable
 	}
-	body.PreferNodes = site.Preferences
+	body.PreferNodes, body.Tolerations = site.Preferences, site.Tolerations
 	return body, nil
 }
 

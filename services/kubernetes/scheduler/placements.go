@@ -113,7 +113,7 @@ func (p *Placements) GeneratePlacements(ctx context.Context, _ framework.PodGrou
 
 // site is the scheduler's nodes that the pod's own selectors allow and that have GPUs enough left.
 func site(pod *corev1.Pod, gpus int, parent *framework.Placement, nodes map[string]framework.NodeInfo) placement.Site {
-	var site placement.Site
+	site := placement.Site{Tolerations: placement.Tolerations(pod, nil)}
 	required := nodeaffinity.GetRequiredNodeAffinity(pod)
 	for _, info := range parent.Nodes {
 		node := info.Node()

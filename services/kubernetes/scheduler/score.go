@@ -68,7 +68,7 @@ func (p *Placements) proposal(gang framework.PodGroupInfo, proposed *framework.P
 		}
 	}
 	key := group.Key{Namespace: gang.GetNamespace(), Kind: group.PodGroup, Name: gang.GetName()}
-	body, err := placement.Request("scheduler", key, demand, len(proposed.ProposedAssignments), placement.Site{})
+	body, err := placement.Request("scheduler", key, demand, len(proposed.ProposedAssignments), placement.Site{Tolerations: placement.Tolerations(first, nil)})
 	if err != nil {
 		return nil, err
 	}
