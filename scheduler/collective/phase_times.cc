@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "fabric/base/check.h"
+#include "fabric/flow/class_shares.h"
 #include "fabric/flow/merged_flows.h"
 
 namespace railweave::scheduler {
@@ -75,9 +77,7 @@ class PhaseClock {
     add_background(merged, cap);
     std::vector<double> capacity;
     for (const std::uint32_t l : local_.links()) capacity.push_back(paths_.capacity_mbps()[l] * options_.efficiency);
-    solver_.solve(
-        {.capacity = capacity, .first = merged.first, .links = merged.links, .cap = cap, .members = merged.members},
-        rates_);
+    solve({.capacity = capacity, .first = merged.first, .links = merged.links, .cap = cap, .members = merged.members});
     double slowest = -1;
     for (std::size_t f = 0; f < phase.flows.size(); ++f) {
       const std::uint32_t m = merged.merged_of[f];
@@ -109,6 +109,21 @@ class PhaseClock {
     return paths_.append_end(gpus_[outward ? flow.from : flow.to], outward, inside, links_);
   }
 
+  void solve(const fabric::FlowProblem& problem) {
+    const BackgroundFlows* others = options_.background;
+    if (others == nullptr || others->class_weight.empty()) return solver_.solve(problem, rates_);
+    RAILWEAVE_CHECK(others->class_of.size() + 1 == others->first.size(), "every flow of others has a class");
+    std::vector<std::uint8_t> class_of(problem.flows() - others->class_of.size(), others->own_class);
+    class_of.insert(class_of.end(), others->class_of.begin(), others->class_of.end());
+    fabric::ClassRates shared;
+    class_solver_.solve({.flows = problem,
+                         .class_of = class_of,
+                         .classes = others->class_weight.size(),
+                         .class_weight = others->class_weight},
+                        shared);
+    rates_ = std::move(shared.flows);
+  }
+
   // Flows of one path are merged only if they carry the same bytes.
   static std::uint32_t kind_of(double bytes) {
     const auto bits = std::bit_cast<std::uint64_t>(bytes);
@@ -134,6 +149,7 @@ class PhaseClock {
   const PhaseOptions& options_;
   LocalLinks local_;
   fabric::MaxMinSolver solver_;
+  fabric::ClassShareSolver class_solver_;
   FlowRates rates_;
   std::vector<std::uint32_t> first_, links_, kind_;
 };

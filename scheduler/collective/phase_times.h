@@ -17,6 +17,10 @@ namespace railweave::scheduler {
 struct BackgroundFlows {
   std::vector<std::uint32_t> first{0}, links, members;
   std::vector<double> cap_mbps;
+  // Of the classes that share every link (fabric/flow/class_shares.h); empty: all flows share it as one.
+  std::vector<double> class_weight;
+  std::vector<std::uint8_t> class_of;  // by flow
+  std::uint8_t own_class = 0;          // of the flows beside which these are
 };
 
 struct PhaseOptions {

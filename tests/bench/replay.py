@@ -73,6 +73,19 @@ def main():
                                           "--jobs", str(jobs), "--communication", communication, "-o", "json"))
                     print(f"| {name} | {communication} | {policy} |", " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("model", "flows")),
                           f"| {told['hops']:.1f} | {told['balanceMs']:.2f} ms |", flush=True)
+        print("\nSteps a second of running jobs in classes by their GPU intensity, beside one class, and the classes the other way round")
+        print("| fabric | jobs | placed by | classes | by flows on routes | the other way round |")
+        print("|---|---|---|---|---|---|")
+        for name, words in FABRICS.items():
+            fabric = Path(folder) / "fabric.json"
+            run(binary, "lab", "generate", *words, "-O", str(fabric))
+            for communication, numbers in (("heavy", (2, 4, 8)), ("light", (4,))):
+                for policy in ("railweave-waits", "railweave-yields", "block"):
+                    for number in numbers:
+                        told = json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--priority-classes", str(number), "--policy", policy,
+                                              "--seeds", str(seeds), "--jobs", str(jobs), "--communication", communication, "-o", "json"))
+                        print(f"| {name} | {communication} | {policy} | {number} |",
+                              " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("flows", "reversed")), "|", flush=True)
         fabric = Path(folder) / "segmented.json"
         run(binary, "lab", "generate", *SEGMENTED, "-O", str(fabric))
         told = replay(binary, fabric, "fifo-first-fit", max(2, seeds // 2), 8 * jobs, "--segments", "--load", "1.2")

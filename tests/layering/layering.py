@@ -256,7 +256,7 @@ MAY_INCLUDE = {
     "services/railweave/lab/flows": ["fabric/base", "fabric/flow", "fabric/routing/plane", "fabric/routing/traffic", "fabric/qos", "scheduler/job", "scheduler/collective", "scheduler/placement",
                                      "scheduler/placement/fit", "scheduler/placement/score", "scheduler/admission",
                                      "services/rest/json/jobs", "services/railweave/terminal"],
-    "services/railweave/lab/replay": ["fabric/base", "fabric/flow", "fabric/routing", "fabric/routing/plane", "fabric/routing/traffic", "scheduler/job", "scheduler/collective", "scheduler/placement/fit", "scheduler/placement/score",
+    "services/railweave/lab/replay": ["fabric/base", "fabric/flow", "fabric/qos", "fabric/routing", "fabric/routing/plane", "fabric/routing/traffic", "scheduler/job", "scheduler/collective", "scheduler/placement/fit", "scheduler/placement/score",
                                       "scheduler/queue", "scheduler/queue/policy", "scheduler/queue/repair", "services/railweave/terminal"],
     "services/railweave/lab/qos": ["fabric/base", "fabric/drivers/opensm/files", "fabric/topology", "fabric/flow", "fabric/formats/sonic", "fabric/qos", "fabric/drivers/linux_tc",
                                    "services/railweave/terminal"],

@@ -14,10 +14,12 @@
 #include "services/railweave/lab/fabric_file.h"
 #include "services/railweave/lab/lab_commands.h"
 #include "services/railweave/lab/replay/generated_trace.h"
+#include "services/railweave/lab/replay/job_classes.h"
 #include "services/railweave/lab/replay/paired.h"
 #include "services/railweave/lab/replay/replay.h"
 #include "services/railweave/lab/replay/replay_svg.h"
 #include "services/railweave/lab/replay/route_trial.h"
+#include "services/railweave/lab/replay/trial_report.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/formatted.h"
 #include "services/railweave/terminal/input_file.h"
@@ -45,6 +47,7 @@ struct LabReplayOptions {
   std::string communication = "light";
   bool segments = false;
   bool follow_routes = false;
+  std::uint64_t priority_classes = 0;
   std::uint64_t seeds = 0, first_seed = 1;
   double load = 0.9;
   std::string against = "railweave";
@@ -278,61 +281,15 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
   print(session.output, options, verdicts);
 }
 
-struct RouteTrials {
-  RouteTrial::Report all;
-  std::vector<double> by_model, by_flows;  // by seed: work done on followed routes over that on the engine's, less 1
-};
-
-void print(Output& output, const LabReplayOptions& options, const RouteTrials& trials) {
-  constexpr double kPercent = 100;
-  const PairedDifference model = paired(trials.by_model), flows = paired(trials.by_flows);
-  const auto samples = static_cast<double>(std::max<std::uint64_t>(1, trials.all.samples));
-  const double jobs = static_cast<double>(trials.all.jobs) / samples;
-  const double hops = static_cast<double>(trials.all.hops) / samples;
-  const double ms = trials.all.balance_us / 1000 / samples;
-  if (output.is_document()) {
-    const auto judged = [](const PairedDifference& one) {
-      return Json{{"workPercent", kPercent * one.mean},
-                  {"halfWidthPercent", kPercent * one.half_width},
-                  {"excludesZero", one.excludes_zero()}};
-    };
-    return output.document({{"policy", options.policy},
-                            {"seeds", options.seeds},
-                            {"jobs", options.jobs},
-                            {"load", options.load},
-                            {"communication", options.communication},
-                            {"trace", kGeneratedTrace},
-                            {"samples", trials.all.samples},
-                            {"jobsOnTheNetwork", jobs},
-                            {"hops", hops},
-                            {"balanceMs", ms},
-                            {"judges", {{"model", judged(model)}, {"flows", judged(flows)}}}});
-  }
-  Table table({{"steps a second"}, {"on followed routes", Align::right}, {"95% interval", Align::right}});
-  for (const auto& [name, one] :
-       {std::pair("by the model of shares", &model), std::pair("by flows on routes", &flows)}) {
-    table.add({name, formatted("%+.2f%%", kPercent * one->mean), formatted("+-%.2f%%", kPercent * one->half_width)});
-  }
-  output.text(fmt::format(
-      "Routes that follow running jobs, beside the engine's: jobs placed by {}, {} seeds of {} jobs, load {}, {} "
-      "communication\n"
-      "{}\n"
-      "At {} hours {} jobs were on the network; {} next hops were chosen, in {}\n"
-      "\n"
-      "{}",
-      options.policy, options.seeds, options.jobs, formatted("%.2f", options.load), options.communication,
-      kGeneratedTrace, trials.all.samples, formatted("%.1f", jobs), formatted("%.1f", hops), formatted("%.2f ms", ms),
-      table.text(output.terminal())));
-}
-
 // The replays themselves are on the engine's routes.
 void run_route_trials(Session& session, const LabReplayOptions& options, const scheduler::PlacementFabricPtr& fabric) {
+  const auto priority_classes = static_cast<unsigned>(options.priority_classes);
   RouteTrials trials;
   const GeneratedLoad load{fabric->hierarchy().total_capacity(), options.jobs, options.load};
   session.output.begin_progress("replaying");
   for (std::uint64_t number = 0; number < options.seeds; ++number) {
     const std::uint64_t seed = options.first_seed + number;
-    RouteTrial trial(fabric);
+    RouteTrial trial(fabric, priority_classes);
     ReplayOptions replay_options = options_of(options, options.policy);
     replay_options.routes = &trial;
     replay(fabric, generate_trace(load, seed), replay_options, [](std::uint64_t) {});
@@ -341,13 +298,21 @@ void run_route_trials(Session& session, const LabReplayOptions& options, const s
     trials.all.jobs += one.jobs;
     trials.all.hops += one.hops;
     trials.all.balance_us += one.balance_us;
-    if (one.engine.model > 0) trials.by_model.push_back(one.followed.model / one.engine.model - 1);
-    if (one.engine.flows > 0) trials.by_flows.push_back(one.followed.flows / one.engine.flows - 1);
+    if (one.engine.model > 0) trials.by_model.push_back(one.tried.model / one.engine.model - 1);
+    if (one.engine.flows > 0) trials.by_flows.push_back(one.tried.flows / one.engine.flows - 1);
+    if (one.engine.flows > 0) trials.by_reversed.push_back(one.reversed_flows / one.engine.flows - 1);
     session.output.say_progress(fmt::format("{} of {} streams", number + 1, options.seeds));
   }
   session.output.end_progress();
   if (trials.by_flows.size() < 2) fail_usage("hardly any job was on the network", "more --jobs or a higher --load");
-  print(session.output, options, trials);
+  const TrialSettings settings{.policy = options.policy,
+                               .communication = options.communication,
+                               .seeds = options.seeds,
+                               .jobs = options.jobs,
+                               .load = options.load,
+                               .priority_classes = priority_classes};
+  if (priority_classes > 0) return print_classes(session.output, settings, trials);
+  print_routes(session.output, settings, trials);
 }
 
 void run(Session& session, const LabReplayOptions& options) {
@@ -369,6 +334,10 @@ void run(Session& session, const LabReplayOptions& options) {
     fail_usage("--follow-routes goes with the trace 'generated'",
                "railweave lab replay generated --follow-routes --seeds 10 --jobs 500");
   }
+  if (options.priority_classes == 1 || (options.priority_classes > 0 && (!generated || options.follow_routes))) {
+    fail_usage("--priority-classes are 2 to 8, with the trace 'generated' and without --follow-routes",
+               "railweave lab replay generated --priority-classes 4 --seeds 10 --jobs 500");
+  }
   if (generated && (options.seeds < 2 || options.jobs == 0 || options.policy == "all" || !(options.load > 0))) {
     fail_usage("a generated trace needs at least 2 --seeds, --jobs, one --policy and a --load above 0");
   }
@@ -383,7 +352,8 @@ void run(Session& session, const LabReplayOptions& options) {
     fail_usage("the fabric has no GPUs", "--gpus-per-node N adds them to every compute host");
   }
   const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
-  if (generated && options.follow_routes) return run_route_trials(session, options, fabric);
+  if (generated && (options.follow_routes || options.priority_classes > 0))
+    return run_route_trials(session, options, fabric);
   if (generated) return run_seeds(session, options, fabric);
   std::vector<std::string> policies{options.policy};
   if (options.policy == "all") policies.assign(std::begin(kReplayPolicies), std::end(kReplayPolicies));
@@ -434,6 +404,9 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
       "Under Railweave's policies 16, 4 or 1 nodes each of a job share an NVLink domain; others ignore that");
   command.add_flag("--follow-routes", options->follow_routes,
                    "With --seeds: what routes that follow the jobs that run would be worth, at every hour");
+  add_number_option(command, "--priority-classes", options->priority_classes,
+                    "With --seeds: what as many classes by the jobs' GPU intensity would be worth, at every hour",
+                    {0, kMaxJobClasses});
   add_number_option(command, "--seeds", options->seeds, "Compare two policies on as many generated streams of jobs",
                     {0, 1'000});
   add_number_option(command, "--first-seed", options->first_seed, "The first of them; the others follow it",

@@ -296,5 +296,33 @@ TEST_F(LabFlows, HostsOnEthernetGetCommandsForTheirInterfaces) {
   }
 }
 
+TEST(LabReplay, PriorityClassesAreTriedOnGeneratedStreams) {
+  const std::string fabric = scratch_path("replay-tree.json");
+  ASSERT_EQ(run_railweave({"lab", "generate", "fat-tree", "--hosts", "32", "--gpus-per-host", "2", "--nvlink-domain",
+                           "2", "--radix", "16", "--oversubscription", "3", "-O", fabric})
+                .exit_code,
+            0);
+  std::vector<std::string> words{"lab", "replay", "generated", "--fabric",        fabric,  "--seeds",
+                                 "2",   "--jobs", "100",       "--communication", "heavy", "--priority-classes"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run_railweave(more);
+  };
+  const Finished finished = with({"4", "-o", "json"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json answer = parse_json(finished.out).value_or(Json());
+  ASSERT_EQ(answer["classWeights"].size(), 4U);
+  EXPECT_NEAR(answer["classWeights"][0].get<double>() / answer["classWeights"][1].get<double>(), 2, 0.1);
+  EXPECT_GT(answer["jobsOnTheNetwork"].get<double>(), 1);
+  EXPECT_GT(answer["judges"]["flows"]["workPercent"].get<double>(),
+            answer["judges"]["reversed"]["workPercent"].get<double>());
+  EXPECT_THAT(with({"2"}).out, HasSubstr("the other way round (control)"));
+  for (const auto& refused : {with({"1"}), with({"2", "--follow-routes"})}) {
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--priority-classes are 2 to 8"));
+  }
+  EXPECT_EQ(with({"9"}).exit_code, 2);
+}
+
 }  // namespace
 }  // namespace railweave::cli

@@ -1,9 +1,14 @@
 #include "scheduler/collective/phase_times.h"
 
+#include <cmath>
+#include <random>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "scheduler/collective/closed_forms.h"
 #include "tests/unit/collective/routed_fabric.h"
+#include "tests/unit/flow/naive_water_filling.h"
 
 namespace railweave::scheduler::phase_times_test {
 namespace {
@@ -194,6 +199,53 @@ TEST(PhaseTimes, OfAllToAllAreThoseOfTheFullestUplinks) {
   EXPECT_EQ(time->phases[0].flows, 64U * 63);
   // Uplinks of a leaf: 8 x 56 flows of 1e8/64 bytes over 2 x 400 Gb/s; the phase runs twice.
   EXPECT_NEAR(time->total_us, 2 * transfer_us(8 * 56 * 1e8 / 64, 800'000), 1e-6 * time->total_us);
+}
+
+// Each flow in a class of its own has what weighted water filling gives it: the oracle shares no code with either solver.
+TEST(PhaseTimes, ClassesShareLinksByTheirWeights) {
+  const RoutedPaths paths = narrow().routed();
+  unsigned by_weight = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto gpus = narrow().shuffled(8, seed);
+    constexpr double kBytes = 1e6;
+    const PhasePlan plan{.phases = {{.flows = {{0, 1, kBytes}}}}, .ranks = 2};
+    BackgroundFlows others;
+    const std::size_t count = 1 + random() % 7;
+    others.own_class = static_cast<std::uint8_t>(random() % (count + 1));
+    for (std::size_t c = 0; c <= count; ++c) others.class_weight.push_back(static_cast<double>(1 + random() % 8));
+    std::vector<std::uint32_t> own;
+    PathShape shape;
+    ASSERT_TRUE(paths.append(gpus[0], gpus[1], own, shape));
+    std::vector<double> weight, cap;
+    for (std::size_t c = 0; c <= count; ++c) {
+      if (c == others.own_class) continue;
+      // Most leave the rank's own host.
+      const std::size_t from = random() % 4 == 0 ? 2 : 0, to = 1 + random() % 7;
+      if (from == to) continue;
+      ASSERT_TRUE(paths.append(gpus[from], gpus[to], others.links, shape));
+      others.first.push_back(static_cast<std::uint32_t>(others.links.size()));
+      others.cap_mbps.push_back(random() % 2 == 0 ? 1e9 : static_cast<double>(1 + random() % 300'000));
+      others.class_of.push_back(static_cast<std::uint8_t>(c));
+      weight.push_back(others.class_weight[c]);
+      cap.push_back(others.cap_mbps.back());
+    }
+    std::vector<std::uint32_t> first = others.first, links = others.links;
+    links.insert(links.end(), own.begin(), own.end());
+    first.push_back(static_cast<std::uint32_t>(links.size()));
+    weight.push_back(others.class_weight[others.own_class]);
+    cap.push_back(1e9);
+    const fabric::FlowProblem problem{
+        .capacity = paths.capacity_mbps(), .first = first, .links = links, .weight = weight, .cap = cap};
+    const double rate = fabric::testing::naive_water_filling(problem).back();
+    const auto time = collective_time(plan, paths, gpus, {.background = &others, .latency_off = true});
+    ASSERT_TRUE(time) << time.error().text();
+    EXPECT_NEAR(time->transfer_us, kBytes * 8 / rate, 1e-4 * time->transfer_us) << "seed " << seed;
+    others.class_weight.clear();
+    const auto equal = collective_time(plan, paths, gpus, {.background = &others, .latency_off = true});
+    by_weight += std::abs(equal->transfer_us - time->transfer_us) > 0.01 * time->transfer_us ? 1 : 0;
+  }
+  EXPECT_GT(by_weight, 50U) << "else the weights hardly matter";
 }
 
 }  // namespace

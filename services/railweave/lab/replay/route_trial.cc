@@ -8,16 +8,20 @@
 #include "scheduler/collective/path_model.h"
 #include "scheduler/placement/score/routed_jobs.h"
 #include "services/railweave/lab/replay/flow_period.h"
+#include "services/railweave/lab/replay/job_classes.h"
 
 namespace railweave::cli {
 
 using namespace scheduler;
 
-RouteTrial::RouteTrial(const PlacementFabricPtr& fabric)
+RouteTrial::RouteTrial(const PlacementFabricPtr& fabric, unsigned priority_classes)
     : fabric_(fabric),
       routes_(replay_routes(*fabric)),
       walker_(routes_->view, routes_->routing.tables),
-      bundles_(fabric) {}
+      bundles_(fabric),
+      capacity_mbps_(fabric::link_capacities_mbps(routes_->view)) {
+  if (priority_classes > 0) class_weight_ = class_weights(priority_classes);
+}
 
 void RouteTrial::start(std::uint64_t job, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
   Running running{.spec = spec, .gpu_of_rank = {gpu_of_rank.begin(), gpu_of_rank.end()}, .alone = {}, .flows = {}};
@@ -31,6 +35,12 @@ void RouteTrial::sample(std::int64_t now_us, std::int64_t from_us) {
   if (now_us < next_us_ || now_us < from_us) return;
   next_us_ = now_us + kEveryUs;
   if (running_.empty()) return;
+  ++report_.samples;
+  report_.jobs += running_.size();
+  class_weight_.empty() ? try_routes() : try_classes();
+}
+
+void RouteTrial::try_routes() {
   std::vector<fabric::Demand> demands;
   for (const auto& [job, running] : running_) {
     const auto own = demands_of(running.flows, running.alone.period_us);
@@ -39,25 +49,37 @@ void RouteTrial::sample(std::int64_t now_us, std::int64_t from_us) {
   const auto begun = std::chrono::steady_clock::now();
   const FollowedRoutes followed = followed_routes(*routes_, demands);
   report_.balance_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
-  ++report_.samples;
-  report_.jobs += running_.size();
   report_.hops += followed.hops;
   const auto add = [](Work& sum, const Work& more) {
     sum.model += more.model;
     sum.flows += more.flows;
   };
   add(report_.engine, work_on(routes_->routing.tables));
-  add(report_.followed, work_on(followed.routing.tables));
+  add(report_.tried, work_on(followed.routing.tables));
+}
+
+void RouteTrial::try_classes() {
+  std::vector<double> intensities;
+  for (const auto& [job, running] : running_) {
+    intensities.push_back(gpu_intensity(running.spec, running.flows, walker_, capacity_mbps_));
+  }
+  const auto work_by = [&] {
+    const auto class_of = job_classes(intensities, static_cast<unsigned>(class_weight_.size()));
+    Classes classes{.weight = class_weight_, .of_job = {}};
+    for (const auto& [job, running] : running_) classes.of_job.emplace(job, class_of[classes.of_job.size()]);
+    return settled_work(classes);
+  };
+  report_.engine.flows += settled_work({});
+  report_.tried.flows += work_by();
+  for (double& intensity : intensities) intensity = -intensity;
+  report_.reversed_flows += work_by();
 }
 
 RouteTrial::Work RouteTrial::work_on(const fabric::ForwardingTables& tables) const {
   RoutedJobs jobs(fabric_, routes_->view, tables);
   for (const auto& [job, running] : running_) jobs.add(job, running.spec, running.gpu_of_rank);
-  const fabric::PathWalker walker(routes_->view, tables);
-  const auto capacity_mbps = fabric::link_capacities_mbps(routes_->view);
-  const RoutedPaths paths(fabric_->topology(), walker, fabric_->gpu_ports(), capacity_mbps);
-  const auto bundle_mbps = fabric_->capacities_mbps(routes_->view);
-  Work work;
+  Periods periods = periods_alone();
+  Work work{.flows = flows_work(tables, {}, periods)};
   for (const auto& [job, running] : running_) {
     const double alone = static_cast<double>(running.gpu_of_rank.size()) * running.alone.period_us;
     jobs.remove(job);
@@ -65,23 +87,58 @@ RouteTrial::Work RouteTrial::work_on(const fabric::ForwardingTables& tables) con
       work.model += alone / period_us(running.spec, told->shared);
     }
     jobs.add(job, running.spec, running.gpu_of_rank);
-    const BackgroundFlows others = beside(job, walker);
+  }
+  return work;
+}
+
+RouteTrial::Periods RouteTrial::periods_alone() const {
+  Periods periods;
+  for (const auto& [job, running] : running_) periods.emplace(job, running.alone.period_us);
+  return periods;
+}
+
+double RouteTrial::settled_work(const Classes& classes) const {
+  constexpr unsigned kRounds = 4;
+  Periods periods = periods_alone();
+  double work = 0;
+  for (unsigned round = 0; round < kRounds; ++round) {
+    Periods next = periods;
+    work = flows_work(routes_->routing.tables, classes, next);
+    for (auto& [job, us] : periods) us = std::sqrt(us * next.at(job));
+  }
+  return work;
+}
+
+double RouteTrial::flows_work(const fabric::ForwardingTables& tables, const Classes& classes, Periods& periods) const {
+  const Periods before = periods;
+  const fabric::PathWalker walker(routes_->view, tables);
+  const RoutedPaths paths(fabric_->topology(), walker, fabric_->gpu_ports(), capacity_mbps_);
+  const auto bundle_mbps = fabric_->capacities_mbps(routes_->view);
+  double work = 0;
+  for (const auto& [job, running] : running_) {
+    const double alone = static_cast<double>(running.gpu_of_rank.size()) * running.alone.period_us;
+    const BackgroundFlows others = beside(job, walker, classes, before);
     if (const auto us = flow_period_us(*fabric_, paths, bundle_mbps, running.spec, running.gpu_of_rank, &others)) {
-      work.flows += alone / *us;
+      work += alone / *us;
+      periods[job] = *us;
     }
   }
   return work;
 }
 
-BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PathWalker& walker) const {
+BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PathWalker& walker, const Classes& classes,
+                                   const Periods& periods) const {
   BackgroundFlows others;
+  others.class_weight = classes.weight;
+  if (!classes.weight.empty()) others.own_class = classes.of_job.at(job);
   for (const auto& [id, running] : running_) {
     if (id == job) continue;
     for (const PortFlow& flow : running.flows) {
       if (!walker.append(flow.ports, others.links)) continue;
       others.first.push_back(static_cast<std::uint32_t>(others.links.size()));
       others.members.push_back(1);
-      others.cap_mbps.push_back(static_cast<double>(mean_kbps(flow, running.alone.period_us)) / 1000);
+      others.cap_mbps.push_back(static_cast<double>(mean_kbps(flow, periods.at(id))) / 1000);
+      if (!classes.weight.empty()) others.class_of.push_back(classes.of_job.at(id));
     }
   }
   return others;

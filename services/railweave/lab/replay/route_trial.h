@@ -1,9 +1,10 @@
-// What routes that follow the traffic of running jobs (fabric/routing/traffic) would be worth: at every hour of a replay the jobs
-// that run are put on the engine's routes and on followed ones, and how fast their steps go is told by two judges. The replay
-// itself is not changed by it.
+// What the network could do for running jobs: at every hour of a replay the jobs that run are put on the engine's routes as they
+// are, and on what is tried: routes that follow their traffic (fabric/routing/traffic), or classes by their intensity
+// (job_classes.h). How fast their steps go is told by two judges. The replay itself is not changed by it.
 //
 //   model   the shares of links that predictions have (scheduler/placement/score/contention.h)
-//   flows   max-min fair rates of a job's flows beside those of the others, each at the mean rate of its step
+//   flows   max-min fair rates of a job's flows beside those of the others, each at the mean rate of its step; among classes
+//           by their weights. It alone tells of classes.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class RouteTrial {
  public:
   static constexpr std::int64_t kEveryUs = 3'600'000'000;
 
-  explicit RouteTrial(const scheduler::PlacementFabricPtr& fabric);
+  // priority_classes: 0 tries followed routes.
+  explicit RouteTrial(const scheduler::PlacementFabricPtr& fabric, unsigned priority_classes = 0);
 
   void start(std::uint64_t job, const scheduler::JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank);
   void end(std::uint64_t job) { running_.erase(job); }
@@ -39,7 +41,8 @@ class RouteTrial {
   struct Report {
     std::uint64_t samples = 0, jobs = 0, hops = 0;  // sums
     double balance_us = 0;                          // of processor time, sum
-    Work engine, followed;
+    Work engine, tried;
+    double reversed_flows = 0;  // the best classes for the jobs with the least intensity: a control
   };
   [[nodiscard]] const Report& report() const { return report_; }
 
@@ -50,13 +53,29 @@ class RouteTrial {
     scheduler::BundleTraffic::Load alone;
     std::vector<scheduler::PortFlow> flows;
   };
+  struct Classes {
+    std::vector<double> weight;  // by class; empty: there are none
+    std::map<std::uint64_t, std::uint8_t> of_job;
+  };
+  void try_routes();
+  void try_classes();
   [[nodiscard]] Work work_on(const fabric::ForwardingTables& tables) const;
-  [[nodiscard]] scheduler::BackgroundFlows beside(std::uint64_t job, const fabric::PathWalker& walker) const;
+  using Periods = std::map<std::uint64_t, double>;  // of a step, by job
+  [[nodiscard]] Periods periods_alone() const;
+  // Of the judge of flows, where others' steps take so long; then how long those of each job take beside them.
+  [[nodiscard]] double flows_work(const fabric::ForwardingTables& tables, const Classes& classes,
+                                  Periods& periods) const;
+  // The same where steps of jobs that are held up send less in the mean: as each depends on the others, after a few rounds.
+  [[nodiscard]] double settled_work(const Classes& classes) const;
+  [[nodiscard]] scheduler::BackgroundFlows beside(std::uint64_t job, const fabric::PathWalker& walker,
+                                                  const Classes& classes, const Periods& periods) const;
 
   scheduler::PlacementFabricPtr fabric_;
   std::unique_ptr<const ReplayRoutes> routes_;
   fabric::PathWalker walker_;
   scheduler::BundleTraffic bundles_;
+  std::vector<double> capacity_mbps_;         // by directed link
+  std::vector<double> class_weight_;          // by class
   std::map<std::uint64_t, Running> running_;  // those that send over the network
   std::int64_t next_us_ = 0;
   Report report_;
