@@ -80,9 +80,7 @@ void EventParser::take_field(std::string_view name, std::string_view value) {
   } else if (name == "id") {
     if (value.find('\0') == std::string_view::npos) id_ = std::string(value);
   } else if (name == "retry") {
-    if (const auto milliseconds = whole_number<long>(value); milliseconds && *milliseconds >= 0) {
-      retry_ms_ = *milliseconds;
-    }
+    if (const auto milliseconds = whole_number<long>(value); milliseconds >= 0) retry_ms_ = milliseconds;
   }
 }
 

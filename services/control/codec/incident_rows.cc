@@ -13,7 +13,6 @@ using namespace control;  // NOLINT: this file is about its types
 
 // An alarm is raised again when its text changes: the time that it was raised first tells one incident from the next.
 db::ReportRow incident_row(const Alarm& alarm) {
-  const std::string jobs = fmt::format("{}", fmt::join(alarm.jobs, " "));
   return {"fabric_incidents",
           {{"id", fmt::format("{} {}", alarm.id(), alarm.raised_us)},
            {"time_us", alarm.raised_us},
@@ -21,7 +20,7 @@ db::ReportRow incident_row(const Alarm& alarm) {
            {"severity", std::string(railweave::to_text(alarm.severity))},
            {"subject", alarm.subject_kind + " " + alarm.subject_id},
            {"summary", alarm.text.whole_text()},
-           {"jobs", std::move(jobs)}}};
+           {"jobs", fmt::format("{}", fmt::join(alarm.jobs, " "))}}};
 }
 
 db::ReportRow breach_row(const Job& job, const JobGuarantee& guarantee) {
