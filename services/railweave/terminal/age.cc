@@ -27,13 +27,11 @@ std::int64_t now_us() {
 
 }  // namespace
 
-std::optional<std::int64_t> span_s(std::string_view written) {
-  std::string_view text = written;
+std::optional<std::int64_t> span_s(std::string_view text) {
   if (text.size() < 2) return parse_duration_s(text);
   const auto unit = std::ranges::find(kUnits, text.back(), &Unit::letter);
-  text.remove_suffix(1);
-  const auto count = whole_number<std::uint32_t>(text);
-  if (unit == kUnits.end() || !count) return parse_duration_s(written);
+  const auto count = whole_number<std::uint32_t>(text.substr(0, text.size() - 1));
+  if (unit == kUnits.end() || !count) return parse_duration_s(text);
   return *count * unit->seconds;
 }
 
