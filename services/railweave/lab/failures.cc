@@ -1,6 +1,7 @@
 #include "services/railweave/lab/failures.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -45,7 +46,7 @@ void add_named(const Topology& topology, const std::string& text, std::vector<Li
 
 std::optional<std::size_t> amount(const std::string& text, std::size_t all) {
   if (!text.ends_with('%')) return whole_number<std::size_t>(text);
-  const auto percent = decimal_number(std::string_view(text).substr(0, text.size() - 1));
+  const auto percent = decimal_number(std::string_view(text).substr(0, text.size() - 1), std::chars_format::fixed);
   if (!percent || *percent < 0 || *percent > 100) return std::nullopt;
   const auto links = static_cast<std::size_t>(std::llround(*percent / 100 * static_cast<double>(all)));
   return *percent > 0 ? std::max<std::size_t>(links, std::min<std::size_t>(all, 1)) : 0;

@@ -1,4 +1,5 @@
 // Numbers in texts: all of the text is one, or none.
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -22,6 +23,8 @@ TEST(Numbers, AreAllOfTheText) {
   for (const char* text : {"", " 1", "1 ", "+1", "1x", "inf", "-inf", "nan", "1e999", "0x10"}) {
     EXPECT_FALSE(decimal_number(text)) << text;
   }
+  EXPECT_EQ(decimal_number("12.5", std::chars_format::fixed), 12.5);
+  EXPECT_FALSE(decimal_number("1e1", std::chars_format::fixed));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Reads flows from a file in JSON or CSV.
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include <fmt/core.h>
@@ -90,7 +91,7 @@ std::vector<GivenFlow> from_csv(std::string_view text, const std::string& source
       if (heading[i] == "class") flow.qos_class = cells[i];
       if (heading[i] == "job") flow.job = cells[i];
       if (heading[i] != "rateGbps" || cells[i].empty()) continue;
-      const auto rate = decimal_number(cells[i]);
+      const auto rate = decimal_number(cells[i], std::chars_format::fixed);
       if (!rate || *rate < 0 || *rate > kMaxGbps) refuse(flow.where, "'" + cells[i] + "' is not a rate in Gb/s");
       flow.rate_gbps = *rate;
     }
