@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""More than a cable at once, on ibsim: a spine loses all its cables, then 1% of the cables between switches fail, then all return. How
-long until the last forwarding table is written, by railweaved in direct mode and by OpenSM on the same netlist, what the start takes,
-and how much memory each has at most.
+"""More than a cable at once, on ibsim: the first of the spines with most cables loses all of them, then 1% of the cables between
+switches fail; each time all return. How long until the last forwarding table is written, by railweaved in direct mode and by OpenSM on
+the same netlist, what the start takes, and how much memory each has at most.
 
     outages.py BIN_FOLDER [FABRIC]...     FABRIC: those of repair.py, torus or dragonfly (several lanes); default 648 1728 torus
     ENGINES="ftree" outages.py ...        OpenSM's engines; a torus has dfsssp and lash in their place
@@ -14,7 +14,6 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import repair  # noqa: E402
-from ibsim import Ibsim, missing, stop  # noqa: E402
+from ibsim import missing  # noqa: E402
 
 repair.FABRICS |= {
     "torus": ["torus", "--nics-per-host", "1", "--gpus-per-host", "1"],
@@ -67,8 +66,8 @@ def events_of(netlist):
 class Managed:
     """A manager on a simulator, and when it wrote last."""
 
-    def __init__(self, sim, pid):
-        self.sim, self.pid = sim, pid
+    def __init__(self, sim, process):
+        self.sim, self.process = sim, process
 
     def change(self, verb, cables):
         told = time.time()
@@ -87,7 +86,9 @@ class Managed:
         return (written - told) * 1000
 
     def peak_mb(self):
-        return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{self.pid()}/status").read_text()).group(1)) / 1024
+        # `timeout` is what was started.
+        pid = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0]
+        return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1)) / 1024
 
     def lost(self):
         """Of a sample of pairs of hosts those that ibtracert does not follow."""
@@ -100,23 +101,20 @@ class Managed:
 
 class Railweaved(Managed):
     def __init__(self, sim, process, url, subnet):
-        super().__init__(sim, lambda: int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0]))
+        super().__init__(sim, process)
         self.url, self.subnet = url, subnet
 
-    def live(self):
-        return repair.get(self.url, f"/v1/subnets/{self.subnet}")["live"]
-
     def written_at(self, told):
-        at = [datetime.fromisoformat(one["at"].replace("Z", "+00:00")).timestamp() for one in self.live()["repairs"]]
+        at = [datetime.fromisoformat(one["at"].replace("Z", "+00:00")).timestamp() for one in repair.live(self.url, self.subnet)["repairs"]]
         return max((one for one in at if one > told), default=None)
 
     def is_done(self):
-        return self.live()["phase"] == "synced"
+        return repair.live(self.url, self.subnet)["phase"] == "synced"
 
 
 class OpenSm(Managed):
     def __init__(self, sim, process, log):
-        super().__init__(sim, lambda: int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()[0]))
+        super().__init__(sim, process)
         self.log = log
 
     def written_at(self, told):
@@ -146,47 +144,19 @@ def measure(name, manager, events, up_s, who):
 
 
 def railweaved(binaries, native, netlist, folder, name, events):
-    subnet = json.loads(native.read_text())["subnets"][0]["name"]
-    config = folder / "railweaved.toml"
-    config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n'
-                      f'sweep_seconds = 5\nwindow = {repair.WINDOW}\n{"several_lanes = true" if name in LANES else ""}\n')
-    with Ibsim(netlist) as sim:
-        service = sim.open([str(binaries / "railweaved"), "--config", str(config), "--log-level", "error"], seconds=1800)
-        try:
-            url = re.search(r"http://\S+", service.stdout.readline()).group(0)
-            subprocess.run([binaries / "railweave", "--server", url, "fabric", "import", str(native)], check=True, capture_output=True)
-            started = time.monotonic()
-            repair.put_mode(url, subnet)
-            manager = Railweaved(sim, service, url, subnet)
-            repair.wait_for("railweaved programs the subnet", manager.is_done, repair.SECONDS)
-            up_s = time.monotonic() - started
-            time.sleep(2)
-            return measure(name, manager, events, up_s, "railweaved")
-        finally:
-            stop(service)
+    keys = "several_lanes = true" if name in LANES else ""
+    with repair.running_railweaved(binaries, native, netlist, folder, keys) as (sim, process, url, subnet, up_s):
+        return measure(name, Railweaved(sim, process, url, subnet), events, up_s, "railweaved")
 
 
 def opensm(netlist, engine, name, events):
-    with Ibsim(netlist) as sim:
-        log = Path(sim.folder.name) / "osm.log"
-        options = Path(sim.folder.name) / "opensm.conf"
-        options.write_text(f"max_wire_smps {repair.WINDOW}\nlog_flags 0x43\nforce_log_flush TRUE\nsweep_interval 0\n")
-        os.environ["OSM_CACHE_DIR"] = os.environ["OSM_TMP_DIR"] = sim.folder.name
-        manager = sim.open(["opensm", "-F", str(options), "-e", "-f", str(log), "-D", "0x43", "-R", engine], seconds=1800)
-        try:
-            started = time.monotonic()
-            repair.wait_for("OpenSM", lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"), repair.SECONDS)
-            up_s = time.monotonic() - started
-            time.sleep(2)
-            used = re.findall(r"(\w+) tables configured on all", log.read_text(errors="replace"))
-            return measure(name, OpenSm(sim, manager, log), events, up_s, f"opensm {used[-1] if used else engine}")
-        finally:
-            stop(manager)
+    with repair.running_opensm(netlist, engine) as (sim, process, log, up_s):
+        return measure(name, OpenSm(sim, process, log), events, up_s, f"opensm {repair.engine_used(log, engine)}")
 
 
 def main():
     binaries = Path(sys.argv[1]).resolve()
-    lacking = missing() or next((tool for tool in ("opensm", "ibtracert", "pgrep") if not shutil.which(tool)), None)
+    lacking = missing() or next((tool for tool in ("opensm", "ibtracert") if not shutil.which(tool)), None)
     if lacking:
         print(f"skipped: {lacking} is not installed", file=sys.stderr)
         return 77

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -87,47 +88,79 @@ def wait_for(what, condition, seconds=300):
     raise RuntimeError(f"{what}: not in {seconds} s")
 
 
-def railweaved(binaries, native, netlist, cut, folder):
+@contextmanager
+def running_railweaved(binaries, native, netlist, folder, keys=""):
+    """railweaved in direct mode on a simulator, once it has programmed the subnet: (simulator, process, URL, subnet, seconds it took)."""
     subnet = json.loads(native.read_text())["subnets"][0]["name"]
     config = folder / "railweaved.toml"
     config.write_text(f'listen_port = 0\nauthentication = "none"\nstore = "{folder}/store.db"\n[[subnet]]\nname = "{subnet}"\n'
-                      f'sweep_seconds = 5\nwindow = {WINDOW}\n')
+                      f'sweep_seconds = 5\nwindow = {WINDOW}\n{keys}\n')
     with Ibsim(netlist) as sim:
-        service = sim.open([str(binaries / "railweaved"), "--config", str(config), "--log-level", "error"], seconds=900)
+        service = sim.open([str(binaries / "railweaved"), "--config", str(config), "--log-level", "error"], seconds=1800)
         try:
             url = re.search(r"http://\S+", service.stdout.readline()).group(0)
             subprocess.run([binaries / "railweave", "--server", url, "fabric", "import", str(native)], check=True, capture_output=True)
             started = time.monotonic()
             put_mode(url, subnet)
-
-            def live():
-                return get(url, f"/v1/subnets/{subnet}")["live"]
-
-            wait_for("railweaved programs the subnet", lambda: live()["phase"] == "synced")
+            wait_for("railweaved programs the subnet", lambda: live(url, subnet)["phase"] == "synced", SECONDS)
             up_s = time.monotonic() - started
-            time.sleep(1.5)
-            results = []
-            for switch, port, _ in cut:
-                before = live()["repairsTotal"]
-                told = time.time()
-                sim.console(f'Unlink "{switch}"[{port}]')
-                status = wait_for("a repair", lambda: (lambda s: s["repairsTotal"] > before and s["phase"] == "synced" and s)(live()), 30)
-                repair = status["repairs"][0]
-                done = datetime.fromisoformat(repair["at"].replace("Z", "+00:00")).timestamp()
-                after = wait_for("the whole audit", lambda: live()["repairs"][0]["unreachablePairs"] is not None and live(), 60)
-                results.append({"ms": repair["programmedUs"] / 1000, "from_cut_ms": (done - told) * 1000,
-                                "sweep_ms": (repair["sweptUs"] - repair["noticedUs"]) / 1000,
-                                "compute_ms": (repair["computedUs"] - repair["sweptUs"]) / 1000,
-                                "write_ms": (repair["programmedUs"] - repair["computedUs"]) / 1000,
-                                "mads": repair["mads"], "blocks": repair["blocks"], "entries": repair["changedEntries"],
-                                "after": after["repairs"][0]["unreachablePairs"]})
-            # Neither end could report (it has no route to the manager) and the sweep found it: not measured.
-            reported = [result for result in results if result["from_cut_ms"] < 1000]
-            if len(reported) < len(results):
-                print(f"{len(results) - len(reported)} of {len(results)} cuts were found by a sweep and are left out")
-            return up_s, reported or results
+            time.sleep(2)
+            yield sim, service, url, subnet, up_s
         finally:
             stop(service)
+
+
+def live(url, subnet):
+    return get(url, f"/v1/subnets/{subnet}")["live"]
+
+
+@contextmanager
+def running_opensm(netlist, engine):
+    """OpenSM on a simulator, once it has programmed the subnet: (simulator, process, log, seconds it took)."""
+    with Ibsim(netlist) as sim:
+        log = Path(sim.folder.name) / "osm.log"
+        options = Path(sim.folder.name) / "opensm.conf"
+        options.write_text(f"max_wire_smps {WINDOW}\nlog_flags 0x43\nforce_log_flush TRUE\nsweep_interval 0\n")
+        os.environ["OSM_CACHE_DIR"] = os.environ["OSM_TMP_DIR"] = sim.folder.name
+        manager = sim.open(["opensm", "-F", str(options), "-e", "-f", str(log), "-D", "0x43", "-R", engine], seconds=1800)
+        try:
+            started = time.monotonic()
+            wait_for("OpenSM", lambda: log.exists() and "SUBNET UP" in log.read_text(errors="replace"), SECONDS)
+            up_s = time.monotonic() - started
+            time.sleep(2)
+            yield sim, manager, log, up_s
+        finally:
+            stop(manager)
+
+
+def engine_used(log, engine):
+    """Which OpenSM fell back to, where the one asked for did not suit."""
+    used = re.findall(r"(\w+) tables configured on all", log.read_text(errors="replace"))
+    return used[-1] if used else engine
+
+
+def railweaved(binaries, native, netlist, cut, folder):
+    with running_railweaved(binaries, native, netlist, folder) as (sim, _, url, subnet, up_s):
+        results = []
+        for switch, port, _ in cut:
+            before = live(url, subnet)["repairsTotal"]
+            told = time.time()
+            sim.console(f'Unlink "{switch}"[{port}]')
+            status = wait_for("a repair", lambda: (lambda s: s["repairsTotal"] > before and s["phase"] == "synced" and s)(live(url, subnet)), 30)
+            repair = status["repairs"][0]
+            done = datetime.fromisoformat(repair["at"].replace("Z", "+00:00")).timestamp()
+            after = wait_for("the whole audit", lambda: (lambda s: s["repairs"][0]["unreachablePairs"] is not None and s)(live(url, subnet)), 60)
+            results.append({"ms": repair["programmedUs"] / 1000, "from_cut_ms": (done - told) * 1000,
+                            "sweep_ms": (repair["sweptUs"] - repair["noticedUs"]) / 1000,
+                            "compute_ms": (repair["computedUs"] - repair["sweptUs"]) / 1000,
+                            "write_ms": (repair["programmedUs"] - repair["computedUs"]) / 1000,
+                            "mads": repair["mads"], "blocks": repair["blocks"], "entries": repair["changedEntries"],
+                            "after": after["repairs"][0]["unreachablePairs"]})
+        # Neither end could report (it has no route to the manager) and the sweep found it: not measured.
+        reported = [result for result in results if result["from_cut_ms"] < 1000]
+        if len(reported) < len(results):
+            print(f"{len(results) - len(reported)} of {len(results)} cuts were found by a sweep and are left out")
+        return up_s, reported or results
 
 
 def lost_meanwhile(railweave, native, netlist, cut, folder):
@@ -147,36 +180,20 @@ def osm_ms(line):
 
 
 def opensm(netlist, engine, cut):
-    with Ibsim(netlist) as sim:
-        log = Path(sim.folder.name) / "osm.log"
-        options = Path(sim.folder.name) / "opensm.conf"
-        options.write_text(f"max_wire_smps {WINDOW}\nlog_flags 0x43\nforce_log_flush TRUE\nsweep_interval 0\n")
-        os.environ["OSM_CACHE_DIR"] = os.environ["OSM_TMP_DIR"] = sim.folder.name
-        manager = sim.open(["opensm", "-F", str(options), "-e", "-f", str(log), "-D", "0x43", "-R", engine], seconds=900)
-        try:
-            def text():
-                return log.read_text(errors="replace") if log.exists() else ""
-
-            started = time.monotonic()
-            wait_for("OpenSM", lambda: "SUBNET UP" in text(), SECONDS)
-            up_s = time.monotonic() - started
-            time.sleep(2)
-            results = []
-            for switch, port, _ in cut:
-                seen = len(text())
-                told = datetime.now()
-                told_ms = ((told.hour * 60 + told.minute) * 60 + told.second) * 1000 + told.microsecond / 1000
-                sim.console(f'Unlink "{switch}"[{port}]')
-                new = wait_for("a sweep", lambda: (lambda t: "SUBNET UP" in t and t)(text()[seen:]), SECONDS)
-                lines = new.splitlines()
-                trap = next((osm_ms(line) for line in lines if "rap" in line and re.match(r"\w+ \d+ \d+:", line)), None)
-                up = max(osm_ms(line) for line in lines if "SUBNET UP" in line and re.match(r"\w+ \d+ \d+:", line))
-                results.append({"ms": up - (trap if trap is not None else told_ms), "from_cut_ms": up - told_ms})
-                time.sleep(1)
-            used = re.findall(r"(\w+) tables configured on all", text())
-            return up_s, results, used[-1] if used else engine
-        finally:
-            stop(manager)
+    with running_opensm(netlist, engine) as (sim, _, log, up_s):
+        results = []
+        for switch, port, _ in cut:
+            seen = len(log.read_text(errors="replace"))
+            told = datetime.now()
+            told_ms = ((told.hour * 60 + told.minute) * 60 + told.second) * 1000 + told.microsecond / 1000
+            sim.console(f'Unlink "{switch}"[{port}]')
+            new = wait_for("a sweep", lambda: (lambda t: "SUBNET UP" in t and t)(log.read_text(errors="replace")[seen:]), SECONDS)
+            lines = new.splitlines()
+            trap = next((osm_ms(line) for line in lines if "rap" in line and re.match(r"\w+ \d+ \d+:", line)), None)
+            up = max(osm_ms(line) for line in lines if "SUBNET UP" in line and re.match(r"\w+ \d+ \d+:", line))
+            results.append({"ms": up - (trap if trap is not None else told_ms), "from_cut_ms": up - told_ms})
+            time.sleep(1)
+        return up_s, results, engine_used(log, engine)
 
 
 def median(results, key):

@@ -46,6 +46,11 @@ def pairs(binary, fabric, said, peers, seeds, jobs, communication, policy="railw
         print(f"| {said} | {called} |", " | ".join(cell(by[judge]) for judge in JUDGES), "|", flush=True)
 
 
+def trial(binary, fabric, policy, seeds, jobs, communication, *tried):
+    return json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), *tried, "--policy", policy, "--seeds", str(seeds),
+                          "--jobs", str(jobs), "--communication", communication, "-o", "json"))
+
+
 def main():
     binary = str(Path(sys.argv[1]) / "railweave")
     seeds, jobs = (int(word) for word in (sys.argv[2:] + ["10", "1000"][len(sys.argv) - 2:])[:2])
@@ -69,8 +74,7 @@ def main():
             run(binary, "lab", "generate", *words, "-O", str(fabric))
             for communication in ("heavy", "light"):
                 for policy in ("railweave-waits", "railweave-yields", "block"):
-                    told = json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--follow-routes", "--policy", policy, "--seeds", str(seeds),
-                                          "--jobs", str(jobs), "--communication", communication, "-o", "json"))
+                    told = trial(binary, fabric, policy, seeds, jobs, communication, "--follow-routes")
                     print(f"| {name} | {communication} | {policy} |", " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("model", "flows")),
                           f"| {told['hops']:.1f} | {told['balanceMs']:.2f} ms |", flush=True)
         print("\nSteps a second of running jobs in classes by their GPU intensity, beside one class, and the classes the other way round")
@@ -82,8 +86,7 @@ def main():
             for communication, numbers in (("heavy", (2, 4, 8)), ("light", (4,))):
                 for policy in ("railweave-waits", "railweave-yields", "block"):
                     for number in numbers:
-                        told = json.loads(run(binary, "lab", "replay", "generated", "--fabric", str(fabric), "--priority-classes", str(number), "--policy", policy,
-                                              "--seeds", str(seeds), "--jobs", str(jobs), "--communication", communication, "-o", "json"))
+                        told = trial(binary, fabric, policy, seeds, jobs, communication, "--priority-classes", str(number))
                         print(f"| {name} | {communication} | {policy} | {number} |",
                               " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("flows", "reversed")), "|", flush=True)
         fabric = Path(folder) / "segmented.json"

@@ -29,7 +29,8 @@ struct BalancedRoutes {
   bool is_verified = false;
   std::size_t unproven = 0;  // entries that cannot change while packets are on their way without dropping some
   std::optional<FollowedJobs> followed;
-  // 5% fuller than freshly balanced, or 5% or a link's worth dearer than with other hops, which is worth the changes; no packet is.
+  // 5% fuller than freshly balanced, or 5% or a link's worth dearer than with other hops, which is worth the changes; never where
+  // packets would be dropped on the way.
   [[nodiscard]] bool is_worth_it() const;
 };
 

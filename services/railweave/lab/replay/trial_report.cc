@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -16,86 +18,86 @@
 
 namespace railweave::cli {
 
-void print_routes(Output& output, const TrialSettings& settings, const RouteTrials& trials) {
-  constexpr double kPercent = 100;
-  const PairedDifference model = paired(trials.by_model), flows = paired(trials.by_flows);
-  const auto samples = static_cast<double>(std::max<std::uint64_t>(1, trials.all.samples));
-  const double jobs = static_cast<double>(trials.all.jobs) / samples;
-  const double hops = static_cast<double>(trials.all.hops) / samples;
-  const double ms = trials.all.balance_us / 1000 / samples;
-  if (output.is_document()) {
-    const auto judged = [](const PairedDifference& one) {
-      return Json{{"workPercent", kPercent * one.mean},
-                  {"halfWidthPercent", kPercent * one.half_width},
-                  {"excludesZero", one.excludes_zero()}};
-    };
-    return output.document({{"policy", settings.policy},
-                            {"seeds", settings.seeds},
-                            {"jobs", settings.jobs},
-                            {"load", settings.load},
-                            {"communication", settings.communication},
-                            {"trace", kGeneratedTrace},
-                            {"samples", trials.all.samples},
-                            {"jobsOnTheNetwork", jobs},
-                            {"hops", hops},
-                            {"balanceMs", ms},
-                            {"judges", {{"model", judged(model)}, {"flows", judged(flows)}}}});
+namespace {
+
+constexpr double kPercent = 100;
+
+using Judgement = std::pair<const char*, PairedDifference>;
+
+double per_sample(const RouteTrials& trials, double sum) {
+  return sum / static_cast<double>(std::max<std::uint64_t>(1, trials.all.samples));
+}
+
+// What documents of both have; told: what else they have, before the judges, whose names are the keys.
+Json document_of(const TrialSettings& settings, const RouteTrials& trials, const Json& told,
+                 std::initializer_list<Judgement> judges) {
+  Json document{{"policy", settings.policy},
+                {"seeds", settings.seeds},
+                {"jobs", settings.jobs},
+                {"load", settings.load},
+                {"communication", settings.communication},
+                {"trace", kGeneratedTrace},
+                {"samples", trials.all.samples},
+                {"jobsOnTheNetwork", per_sample(trials, static_cast<double>(trials.all.jobs))}};
+  document.update(told);
+  for (const auto& [name, one] : judges) {
+    document["judges"][name] = {{"workPercent", kPercent * one.mean},
+                                {"halfWidthPercent", kPercent * one.half_width},
+                                {"excludesZero", one.excludes_zero()}};
   }
-  Table table({{"steps a second"}, {"on followed routes", Align::right}, {"95% interval", Align::right}});
-  for (const auto& [name, one] :
-       {std::pair("by the model of shares", &model), std::pair("by flows on routes", &flows)}) {
-    table.add({name, formatted("%+.2f%%", kPercent * one->mean), formatted("+-%.2f%%", kPercent * one->half_width)});
+  return document;
+}
+
+// What was tried, of which jobs, and what became of their steps.
+std::string text_of(const TrialSettings& settings, const RouteTrials& trials, const std::string& tried,
+                    const std::string& found, Table table, std::initializer_list<Judgement> judges,
+                    const Terminal& terminal) {
+  for (const auto& [name, one] : judges) {
+    table.add({name, formatted("%+.2f%%", kPercent * one.mean), formatted("+-%.2f%%", kPercent * one.half_width)});
   }
-  output.text(fmt::format(
-      "Routes that follow running jobs, beside the engine's: jobs placed by {}, {} seeds of {} jobs, load {}, {} "
-      "communication\n"
+  return fmt::format(
+      "{}: jobs placed by {}, {} seeds of {} jobs, load {}, {} communication\n"
       "{}\n"
-      "At {} hours {} jobs were on the network; {} next hops were chosen, in {}\n"
+      "At {} hours {} jobs were on the network{}\n"
       "\n"
       "{}",
-      settings.policy, settings.seeds, settings.jobs, formatted("%.2f", settings.load), settings.communication,
-      kGeneratedTrace, trials.all.samples, formatted("%.1f", jobs), formatted("%.1f", hops), formatted("%.2f ms", ms),
-      table.text(output.terminal())));
+      tried, settings.policy, settings.seeds, settings.jobs, formatted("%.2f", settings.load), settings.communication,
+      kGeneratedTrace, trials.all.samples, formatted("%.1f", per_sample(trials, static_cast<double>(trials.all.jobs))),
+      found, table.text(terminal));
+}
+
+}  // namespace
+
+void print_routes(Output& output, const TrialSettings& settings, const RouteTrials& trials) {
+  const PairedDifference model = paired(trials.by_model), flows = paired(trials.by_flows);
+  const double hops = per_sample(trials, static_cast<double>(trials.all.hops));
+  const double ms = per_sample(trials, trials.all.balance_us / 1000);
+  if (output.is_document()) {
+    return output.document(
+        document_of(settings, trials, {{"hops", hops}, {"balanceMs", ms}}, {{"model", model}, {"flows", flows}}));
+  }
+  output.text(
+      text_of(settings, trials, "Routes that follow running jobs, beside the engine's",
+              fmt::format("; {} next hops were chosen, in {}", formatted("%.1f", hops), formatted("%.2f ms", ms)),
+              Table({{"steps a second"}, {"on followed routes", Align::right}, {"95% interval", Align::right}}),
+              {{"by the model of shares", model}, {"by flows on routes", flows}}, output.terminal()));
 }
 
 void print_classes(Output& output, const TrialSettings& settings, const RouteTrials& trials) {
-  constexpr double kPercent = 100;
   const PairedDifference flows = paired(trials.by_flows), reversed = paired(trials.by_reversed);
   const auto weights = class_weights(settings.priority_classes);
-  const auto samples = static_cast<double>(std::max<std::uint64_t>(1, trials.all.samples));
-  const double jobs = static_cast<double>(trials.all.jobs) / samples;
   if (output.is_document()) {
-    const auto judged = [](const PairedDifference& one) {
-      return Json{{"workPercent", kPercent * one.mean},
-                  {"halfWidthPercent", kPercent * one.half_width},
-                  {"excludesZero", one.excludes_zero()}};
-    };
-    return output.document({{"policy", settings.policy},
-                            {"seeds", settings.seeds},
-                            {"jobs", settings.jobs},
-                            {"load", settings.load},
-                            {"communication", settings.communication},
-                            {"trace", kGeneratedTrace},
-                            {"samples", trials.all.samples},
-                            {"jobsOnTheNetwork", jobs},
-                            {"classWeights", weights},
-                            {"judges", {{"flows", judged(flows)}, {"reversed", judged(reversed)}}}});
+    return output.document(
+        document_of(settings, trials, {{"classWeights", weights}}, {{"flows", flows}, {"reversed", reversed}}));
   }
   Table table(
       {{"steps a second, by flows on routes"}, {"beside one class", Align::right}, {"95% interval", Align::right}});
-  for (const auto& [name, one] : {std::pair("the best class for the highest intensity", &flows),
-                                  std::pair("the other way round (control)", &reversed)}) {
-    table.add({name, formatted("%+.2f%%", kPercent * one->mean), formatted("+-%.2f%%", kPercent * one->half_width)});
-  }
-  output.text(fmt::format(
-      "{} classes by GPU intensity, weights {}: jobs placed by {}, {} seeds of {} jobs, load {}, {} communication\n"
-      "{}\n"
-      "At {} hours {} jobs were on the network\n"
-      "\n"
-      "{}",
-      settings.priority_classes, fmt::join(weights, ":"), settings.policy, settings.seeds, settings.jobs,
-      formatted("%.2f", settings.load), settings.communication, kGeneratedTrace, trials.all.samples,
-      formatted("%.1f", jobs), table.text(output.terminal())));
+  output.text(text_of(
+      settings, trials,
+      fmt::format("{} classes by GPU intensity, weights {}", settings.priority_classes, fmt::join(weights, ":")), "",
+      std::move(table),
+      {{"the best class for the highest intensity", flows}, {"the other way round (control)", reversed}},
+      output.terminal()));
 }
 
 }  // namespace railweave::cli
