@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -20,18 +21,19 @@ from live_subnet_test import cables, fdbs_of_switches, judge  # noqa: E402
 
 SHAPE = ["fat-tree", "--hosts", "64", "--radix", "16", "--nics-per-host", "1", "--gpus-per-host", "1", "--speed", "HDR"]
 
+LARGER = ["fat-tree", "--hosts", "648", "--radix", "36", "--nics-per-host", "1", "--gpus-per-host", "1", "--speed", "HDR"]  # one cable to each spine
 
 class Subnet:
     """A programmed subnet with a service, for one fault."""
 
-    def __init__(self, binaries, keys="sweep_seconds = 1\ncounter_seconds = 1"):
-        self.binaries, self.keys = binaries, keys
+    def __init__(self, binaries, keys="sweep_seconds = 1\ncounter_seconds = 1", shape=SHAPE):
+        self.binaries, self.keys, self.shape = binaries, keys, shape
 
     def __enter__(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="railweave-faults-")
         self.folder = self.temporary.name
         self.railweave = str(self.binaries / "railweave")
-        self.native, self.netlist, self.name = generate(self.railweave, SHAPE, self.folder)
+        self.native, self.netlist, self.name = generate(self.railweave, self.shape, self.folder)
         self.sim = Ibsim(self.netlist).__enter__()
         self.service = LiveService(self.sim, self.binaries, self.folder, self.name, self.keys).start()
         self.service.import_fabric(self.native)
@@ -158,12 +160,34 @@ def leaf_of_manager(subnet):
     return re.search(r'^\s*\[\d+\]\S*\s+"(S-[^"]+)"', section, re.MULTILINE).group(1)
 
 
-def spine_of(subnet):
-    """A spine, its ports, the one to the manager's own leaf last."""
+def tables_held(sim):
+    """switch -> {LID: port}, as dump_fts reads them."""
+    tables = {}
+    for line in fdbs_of_switches(sim).splitlines():
+        head = re.search(r"Switch 0x([0-9a-f]+)", line)
+        if head:
+            tables[at := "S-" + head.group(1)] = {}
+        entry = re.match(r"0x([0-9A-F]{4}) : (\d+)", line)
+        if entry:
+            tables[at][int(entry.group(1), 16)] = int(entry.group(2))
+    return tables
+
+
+def spine_of_reports(subnet):
+    """By which most leaves send what they report."""
+    manager = int(re.search(r"sm lid (\d+)", subnet.sim.run(["sminfo"]).stdout)[1])
+    peers = links_of(subnet.netlist)
+    used = Counter(peers[switch, table[manager]][0] for switch, table in tables_held(subnet.sim).items() if (switch, table.get(manager)) in peers)
+    own = leaf_of_manager(subnet)
+    return max((switch for switch in used if switch.startswith("S-") and switch != own), key=lambda switch: used[switch])
+
+
+def spine_of(subnet, spine=None):
+    """That spine or the first, its ports, the one to the manager's own leaf last."""
     own = leaf_of_manager(subnet)
     peers = links_of(subnet.netlist)
     leaves = {switch for (switch, _), (peer, _) in peers.items() if peer.startswith("H-")}
-    spine = next(switch for switch in sorted({switch for switch, _ in peers}) if switch not in leaves)
+    spine = spine or next(switch for switch in sorted({switch for switch, _ in peers}) if switch not in leaves)
     ports = sorted((port for switch, port in peers if switch == spine), key=lambda port: peers[spine, port][0] == own)
     assert len(ports) > 1 and peers[spine, ports[-1]][0] == own and spine != own
     return spine, ports
@@ -182,9 +206,9 @@ def a_spine_loses_all_cables(binaries):
 
 
 def reports_are_lost_with_a_spine(binaries):
-    """The cable to the manager's own leaf first: what other leaves report may go by way of the spine, and is lost. No sweep is awaited."""
-    with Subnet(binaries, "sweep_seconds = 60\nlook_seconds = 60") as subnet:
-        spine, ports = spine_of(subnet)
+    """The cable to the manager's own leaf first, of the spine by which other leaves report: that is lost. No sweep is awaited."""
+    with Subnet(binaries, "sweep_seconds = 60\nlook_seconds = 60", LARGER) as subnet:
+        spine, ports = spine_of(subnet, spine_of_reports(subnet))
         for port in reversed(ports):
             subnet.sim.console(f'Unlink "{spine}"[{port}]')
         status = subnet.service.wait("repaired", lambda s: s["linksDown"] == len(ports) and s["phase"] == "synced", 20)
@@ -209,14 +233,7 @@ def links_of(netlist):
 
 def lost_by_hand(sim, netlist, cut):
     """Pairs of an end port and a LID that the switches' tables, read by dump_fts and walked here, do not bring together."""
-    tables, peers = {}, links_of(netlist)
-    for line in fdbs_of_switches(sim).splitlines():
-        head = re.search(r"Switch 0x([0-9a-f]+)", line)
-        if head:
-            tables[at := "S-" + head.group(1)] = {}
-        entry = re.match(r"0x([0-9A-F]{4}) : (\d+)", line)
-        if entry:
-            tables[at][int(entry.group(1), 16)] = int(entry.group(2))
+    tables, peers = tables_held(sim), links_of(netlist)
     dead = set(cut) | {peers[end] for end in cut}
     homes = {}  # LID of an end port -> where it is cabled
     for switch, port, lid in re.findall(r'^\[\d+\]\([0-9a-f]+\)\s+"(S-[0-9a-f]+)"\[(\d+)\][^#]*# lid (\d+) ',
