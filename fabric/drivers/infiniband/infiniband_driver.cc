@@ -73,9 +73,10 @@ Result<Sweep> InfinibandDriver::read_subnet(bool everything) {
   if (auto found = find_keys(asked); !found) return std::unexpected(found.error());
   index_lids();
   Sweep found{.asked = asked, .blind = map_.blind};
+  // One that was never seen is not named: the switch before it answered, and its cable is not known.
   for (const auto& device : map_.silent) {
-    const Guid named = device.guid.known() ? device.guid : device.behind;
-    if (std::ranges::find(found.silent, named) == found.silent.end()) found.silent.push_back(named);
+    if (!device.guid.known() || std::ranges::find(found.silent, device.guid) != found.silent.end()) continue;
+    found.silent.push_back(device.guid);
   }
   return found;
 }
