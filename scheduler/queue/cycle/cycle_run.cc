@@ -178,7 +178,8 @@ void CycleRun::become_head(const QueueEntry& entry) {
   head_ = Head{entry, earliest->at_us, good, {}};
   if (const auto placement = place_head_later()) plan_head(*placement);
   if (policy_.backfill == Backfill::conservative) {
-    profile_->hold(head_->gpus, head_->at_us, head_->at_us + entry.duration_us);
+    const std::int64_t from_us = entry.job->awaits_release ? input_.now_us : head_->at_us;
+    profile_->hold(head_->gpus, from_us, head_->at_us + entry.duration_us);
     ++reserved_;
   }
   reason.at_us = earliest->at_us;
@@ -190,7 +191,11 @@ void CycleRun::become_head(const QueueEntry& entry) {
 void CycleRun::backfill_easy(const QueueEntry& entry) {
   const std::uint64_t windows = windows_of(entry);
   Knowledge& knowledge = known(entry, windows);
-  const bool over_by_then = entry.duration_us <= head_->at_us - input_.now_us;
+  const std::int64_t head_in_us = head_->at_us - input_.now_us;
+  // Jobs that make way for the head may be gone at any time before: what is free for it meanwhile stays free, or others would
+  // have to make way for it again, and so on.
+  const bool head_may_start = head_->entry.job->awaits_release;
+  const bool over_by_then = !head_may_start && entry.duration_us <= head_in_us;
   const auto delays = [&] {
     wait(entry, {.code = WaitCode::would_delay, .job = head_->entry.job->id, .at_us = head_->at_us});
   };
@@ -199,7 +204,8 @@ void CycleRun::backfill_easy(const QueueEntry& entry) {
   auto placement = place_now(entry, windows);
   if (!placement) return !yielded_a_place(entry) && preempt(entry, Victims::owed) ? void() : wait_behind(entry);
   if (!over_by_then) {
-    const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + entry.duration_us);
+    const std::int64_t for_us = std::max(entry.duration_us, head_may_start ? head_in_us + 1 : 0);
+    const auto hold = profile_->hold(placement->held_gpus(), input_.now_us, input_.now_us + for_us);
     auto beside = place_head_later();
     profile_->drop(hold);
     ++result_.placements_tried;

@@ -62,6 +62,8 @@ void fill(Case& made, std::mt19937_64& random) {
   for (std::size_t i = 0; i < made.held.size(); ++i) {
     const auto ran = static_cast<std::int64_t>(random() % 400) * kSecond;
     made.running.push_back({1 + i, &made.running_specs[i], kNow - ran, 0, made.held[i]});
+    const auto release_s = 1 + static_cast<std::int64_t>(random() % 400);
+    if (random() % 4 == 0) made.running.back().releases_us = kNow + release_s * kSecond;
   }
 }
 
@@ -89,6 +91,7 @@ Case random_case(std::uint64_t seed) {
     QueuedJob job{.id = 100 + i, .spec = &made.queued_specs[i]};
     job.submitted_us = kNow - static_cast<std::int64_t>(random() % 2'100) * kSecond;
     if (random() % 20 == 0) job.held = "held";
+    job.awaits_release = random() % 3 == 0;
     if (random() % 20 == 0) job.not_before_us = kNow + kSecond;
     made.queued.push_back(job);
   }
@@ -110,7 +113,10 @@ struct Decided {
 class NaiveCycle {
  public:
   explicit NaiveCycle(const Case& of) : case_(of), left_(of.queued) {
-    for (const RunningJob& job : of.running) hold(*job.spec, {job.gpus.begin(), job.gpus.end()}, job.started_us);
+    for (const RunningJob& job : of.running) {
+      hold(*job.spec, {job.gpus.begin(), job.gpus.end()}, job.started_us);
+      if (job.releases_us != 0) held_.back().end_us = job.releases_us;
+    }
   }
   Decided run() {
     while (!left_.empty()) {
@@ -189,7 +195,8 @@ class NaiveCycle {
     auto placement = place(*job.spec, kNow, until_us);
     if (!head_) return placement ? start(job, *placement) : become_head(job);
     if (!placement) return wait(job, WaitCode::behind, 0, head_->id);
-    if (until_us > head_at_us_) {
+    // What frees GPUs for the head may do so at any time, and then it starts.
+    if (until_us > head_at_us_ || head_->awaits_release) {
       auto beside = place(*head_->spec, head_at_us_, head_at_us_ + duration(*head_->spec), placement->gpu_of_rank);
       if (beside) {
         head_gpus_ = beside->gpu_of_rank;
