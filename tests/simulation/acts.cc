@@ -11,7 +11,7 @@ using namespace control;  // NOLINT: this file is about its types
 void Simulation::act(const Act& act) {
   Random random(act.salt);
   retry_submissions();
-  if (act.kind <= Act::Kind::checkpoint) return ask_something(act, random);
+  if (act.kind <= Act::Kind::queue_policy) return ask_something(act, random);
   if (act.kind <= Act::Kind::break_port) return disturb_fabric(act, random);
   disturb_service(act, random);
 }
@@ -65,6 +65,12 @@ void Simulation::ask_something(const Act& act, Random& random) {
     case Act::Kind::checkpoint:
       if (!jobs.empty()) (void)ask(CheckpointJob{random.any(jobs)->id, 0});
       return;
+    case Act::Kind::launch:
+      return run_launchers(random, false);
+    case Act::Kind::offer_moves:
+      return offer_moves(random);
+    case Act::Kind::queue_policy:
+      return put_queue_policy(random);
     default:
       return request_drain(act.kind, random);
   }

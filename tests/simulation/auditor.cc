@@ -22,6 +22,7 @@ std::string Auditor::follow() {
     const JobPtr* job = nullptr;
     if (const auto* queued = std::get_if<JobQueued>(&event->body)) job = &queued->job;
     if (const auto* placed = std::get_if<JobPlaced>(&event->body)) job = &placed->job;
+    if (const auto* moved = std::get_if<JobMoved>(&event->body)) repaired_.insert(moved->id);
     if (job != nullptr) jobs_by_name_[(*job)->spec.name].insert((*job)->id);
     // The book takes the same steps as a service's, but not always one at a time.
     if (state_.seq % 3 == 0) {

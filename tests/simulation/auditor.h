@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "services/control/codec/journal_codec.h"
 #include "services/control/state/cluster_state.h"
@@ -33,6 +34,8 @@ class Auditor {
 
   [[nodiscard]] const control::ClusterState& state() const { return state_; }
   [[nodiscard]] std::string state_text() const { return codec_.encode_state(state_); }
+  // Jobs whose ranks a repair has put on other GPUs since the last call.
+  std::set<control::JobId> take_repaired() { return std::exchange(repaired_, {}); }
   // By name; names are given once.
   [[nodiscard]] std::size_t jobs_called(const std::string& name) const;
 
@@ -48,6 +51,7 @@ class Auditor {
   control::ClusterState state_;
   control::GuaranteeBook book_;
   std::map<std::string, std::set<control::JobId>> jobs_by_name_;
+  std::set<control::JobId> repaired_;
   std::uint64_t checked_seq_ = 0;  // the state as of which everything was found in order
   // By subnet: changes of the fabric, and records (of drains), as of the last walk.
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> walked_;

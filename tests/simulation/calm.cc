@@ -33,6 +33,7 @@ void Simulation::calm_down(Random& random) {
   constexpr unsigned kPatience = 150;  // a look at every switch, and the longest backoff, several times
   unsigned extra = random.one_in(6) ? 40 : 0;
   for (unsigned seconds = 0; seconds < kPatience && fault_.empty(); ++seconds) {
+    run_launchers(random, true);
     step(1'000);
     wrong = judge();
     if (wrong.empty() && seconds > 2 && extra-- == 0) break;

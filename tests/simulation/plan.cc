@@ -6,8 +6,8 @@ namespace railweave::simulation {
 namespace {
 
 // How often each kind comes, in the order of Act::Kind. A seed leaves out some kinds, so that others meet more often.
-constexpr std::array<unsigned, 26> kWeights{9, 4, 1, 2, 3, 1, 1, 2, 1, 1, 1, 4, 4,
-                                            1, 2, 1, 3, 1, 1, 3, 3, 1, 2, 2, 2, 2};
+constexpr std::array<unsigned, 29> kWeights{9, 4, 1, 2, 3, 1, 1, 2, 1, 1, 1, 8, 2, 1, 4,
+                                            4, 1, 2, 1, 3, 1, 1, 3, 3, 1, 2, 2, 2, 2};
 
 }  // namespace
 

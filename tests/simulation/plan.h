@@ -22,6 +22,9 @@ struct Act {
     reservation,
     mode,
     checkpoint,
+    launch,
+    offer_moves,
+    queue_policy,
     cut,
     join,
     isolate_switch,
@@ -38,11 +41,12 @@ struct Act {
     jump_clock,
     calm,
   };
-  static constexpr std::array<const char*, 26> kNames{
-      "submit",      "end job",       "tenant",         "contract",    "drain link", "drain switch", "drain node",
-      "clear drain", "reservation",   "mode",           "checkpoint",  "cut",        "join",         "isolate switch",
-      "silence",     "forget tables", "lose datagrams", "slow switch", "break port", "store fault",  "crash",
-      "restart",     "suspend",       "partition",      "jump clock",  "calm"};
+  static constexpr std::array<const char*, 29> kNames{
+      "submit",      "end job",     "tenant",         "contract",   "drain link",    "drain switch",   "drain node",
+      "clear drain", "reservation", "mode",           "checkpoint", "launch",        "offer moves",    "queue policy",
+      "cut",         "join",        "isolate switch", "silence",    "forget tables", "lose datagrams", "slow switch",
+      "break port",  "store fault", "crash",          "restart",    "suspend",       "partition",      "jump clock",
+      "calm"};
   Kind kind = Kind::submit;
   std::uint64_t salt = 0;
   unsigned steps = 0, wait_ms = 0;  // of the service afterwards

@@ -92,6 +92,7 @@ void Simulation::check() {
   fail(auditor_.follow());
   if (fault_.empty()) fail(auditor_.check_fabric(fabric_));
   if (fault_.empty()) check_requests();
+  if (fault_.empty()) check_processes();
   if (fault_.empty()) check_services();
 }
 
@@ -104,7 +105,8 @@ void Simulation::check_requests() {
     }
     if (request->is_accepted && request->ends != JobId()) {
       const JobPtr job = auditor_.state().jobs.find(request->ends);
-      if (job != nullptr && !job->has_ended())
+      const bool ends = job != nullptr && job->is_releasing() && job->launch->becomes != JobState::queued;
+      if (job != nullptr && !job->has_ended() && !ends)
         fail("the end of " + to_string(request->ends) + " was accepted and lost");
     }
   }
@@ -144,6 +146,7 @@ void Simulation::answered(Service& service, Request& request, const CommandResul
     }
     request.is_answered = request.is_accepted = true;
     request.job = result->job;
+    if (request.on_accepted) request.on_accepted(*result->state);
     trace_.note("accepted at record " + std::to_string(result->state->seq) + " " + request.name);
     ++counts_["accepted"];
     return;
@@ -165,7 +168,9 @@ void Simulation::retry_submissions() {
   }
 }
 
-void Simulation::submit_job(Random& random) {
+void Simulation::submit_job(Random& random) { submit_job(random_submission(random)); }
+
+SubmitJob Simulation::random_submission(Random& random) {
   SubmitJob command;
   command.spec.name = "job-" + std::to_string(++names_);
   command.spec.tenant = random.one_in(2) ? "gold" : "silver";
@@ -175,11 +180,16 @@ void Simulation::submit_job(Random& random) {
   command.spec.parallelism.data = 1 + random.pick(4);
   command.spec.expected_duration_s = 10 + random.pick(200);
   command.queue = !random.one_in(4);
+  if (!random.one_in(3)) command.launch = random_launch(random);
   if (const Service* const service = leader(); service != nullptr && random.one_in(5)) {
     command.not_before_us = service->unix_us() + random.pick(30'000'000);
   }
   command.idempotency_key = command.spec.name;
   command.request_digest = command.spec.name;
+  return command;
+}
+
+void Simulation::submit_job(SubmitJob command) {
   auto request = std::make_shared<Request>(Request{command, command.spec.name, {}, 0, false, false, {}});
   requests_.push_back(request);
   ask_leader(request);

@@ -2,6 +2,7 @@
 // wrong with each. After every step what must hold always is checked, and after every calm what must hold in the end.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +26,8 @@ Outcome simulate(const Plan& plan, bool keeps_trace = false);
 // The same plan with fewer acts and steps, as long as it still fails.
 Plan shrink(Plan plan);
 
+control::LaunchTerms random_launch(Random& random);
+
 class Simulation {
  public:
   Simulation(const Plan& plan, bool keeps_trace);
@@ -38,6 +41,7 @@ class Simulation {
     unsigned attempts = 0;
     bool is_answered = false, is_accepted = false;
     control::JobId job;
+    std::function<void(const control::ClusterState&)> on_accepted = nullptr;  // the state that contains its effect
   };
   using RequestPtr = std::shared_ptr<Request>;
 
@@ -77,6 +81,8 @@ class Simulation {
   void answered(Service& service, Request& request, const control::CommandResult& result);
   void retry_submissions();
   void submit_job(Random& random);
+  void submit_job(control::SubmitJob command);
+  control::SubmitJob random_submission(Random& random);
 
   // Acts.
   void act(const Act& act);
@@ -87,10 +93,24 @@ class Simulation {
   void put_reservation(Random& random);
   void calm_down(Random& random);
 
+  // Launchers (launchers.cc).
+  void run_launchers(Random& random, bool are_prompt);
+  void launch(const control::Job& job, Random& random, bool is_prompt);
+  void crowd(Random& random);
+  void offer_moves(Random& random);
+  void put_queue_policy(Random& random);
+  void check_processes();
+
   // After a calm: "" or what is still wrong.
   [[nodiscard]] std::string judge();
   [[nodiscard]] std::string judge_queue(Service& service);
   [[nodiscard]] std::string judge_subnet(Service& service, SimulatedSubnet& network);
+
+  // What a launcher runs of a job.
+  struct Launched {
+    std::vector<fabric::GpuId> gpus;
+    RequestPtr asked;  // that it may start; the answer of another is not heard
+  };
 
   const Plan& plan_;
   SimulatedTime time_;
@@ -104,6 +124,7 @@ class Simulation {
   std::uint64_t names_ = 0;
   std::map<std::string, std::uint64_t> counts_;
   std::vector<Machine> machines_;
+  std::map<control::JobId, Launched> launched_;
 };
 
 }  // namespace railweave::simulation

@@ -62,9 +62,9 @@ TEST_P(SimulationTest, KeepsItsPromisesWhateverGoesWrong) {
   for (const auto& [what, count] : counts) report += "\n  " + what + ": " + std::to_string(count);
   std::cout << report << "\n";
   if (each < 100) return;
-  for (const char* what :
-       {"accepted", "retries", "crashes", "successions", "take-overs", "record job.placed", "record job.evicted",
-        "record drain.advanced", "record guarantee.atRisk", "record route.programmed"}) {
+  for (const char* what : {"accepted", "retries", "crashes", "successions", "take-overs", "record job.placed",
+                           "record job.evicted", "record drain.advanced", "launches", "record job.moveOffered",
+                           "record job.moved", "record guarantee.atRisk", "record route.programmed"}) {
     EXPECT_GT(counts[what], 0U) << what << " never happened";
   }
 }
