@@ -69,7 +69,6 @@ def rules(session):
     racks = {RACK_OF[node] for item in planned for node in nodes_of(item)}
     assert len(racks) == 1, planned
     planned = ask(session, pair, apart=[{"roles": ["prefill", "decode"], "level": "rack"}])
-    racks = [{RACK_OF[node] for node in nodes_of(item)} for item in planned]
     assert not racks[0] & racks[1], racks
     # The rack that the first role would rather take has no room for the second: another one is tried.
     busy = session.call("submitJob", 201, body={"name": "busy", "tenant": TENANT, "gpus": GPUS, "gpusPerNode": GPUS}).json
@@ -185,8 +184,15 @@ def traffic(session):
                                         "spread": "byRank", "counted": True}], second
     assert second["withContention"]["byGroup"]["roles"] > 0 and "roles" not in first["withContention"]["byGroup"], second
     assert [item["status"] for item in submit(session, pair, traffic=[{**flow, "spread": "byRank"}])] == [200, 200]
+    for job, peer, sends in ((first, second, True), (second, first, False)):
+        exchanged = session.call("getJobTraffic", 200, path={"id": job["id"]}).json["roles"]
+        assert [(one["job"], one["role"], one["sends"], one["bytes"]) for one in exchanged] == [
+            (peer["id"], peer["spec"]["name"], sends, 4e9)], exchanged
+        assert exchanged[0]["over"] == "leaf", f"rank by rank, on one rail: {exchanged}"
+        assert exchanged[0]["gbps"] is None or exchanged[0]["gbps"] > 0, exchanged
     # Its peer gone, nothing is sent to it any more.
     end(session, [first["id"]])
+    assert session.call("getJobTraffic", 200, path={"id": second["id"]}).json["roles"] == []
     left = session.call("getJob", 200, path={"id": second["id"]}).json
     assert "roles" not in left["withContention"]["byGroup"] and left["spec"]["peers"], left
     end(session, [second["id"]])

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "scheduler/collective/job_flows.h"
+#include "scheduler/collective/role_flows.h"
 #include "scheduler/collective/routed_traffic.h"
 #include "scheduler/placement/score/job_traffic.h"
+#include "services/control/state/cluster_state.h"
+#include "services/control/views/peer_places.h"
 
 namespace railweave::control {
 namespace {
@@ -73,6 +77,25 @@ class PairSums {
   std::map<std::pair<std::uint32_t, std::uint32_t>, JobPair> sums_;
 };
 
+std::vector<RolePair> role_pairs(const ClusterState& state, const Job& job) {
+  const auto& bundles = state.placement_fabric->bundles();
+  const auto peers = peer_places(std::make_shared<const JobTable>(state.jobs));
+  auto exchanged = scheduler::traffic_of_job(job.spec, peers, scheduler::PeersOf::all).traffic;
+  std::vector<RolePair> pairs;
+  for (auto& with : exchanged.peers) {
+    scheduler::TrafficSpec one;
+    one.peers = {std::move(with)};
+    const auto& peer = one.peers.front().peer;
+    RolePair pair{JobId(peer.job), peer.role, peer.sends, peer.bytes, PairReach::nvlink, peer.counted};
+    const auto gpus = scheduler::gpus_with_peers(job.placement.gpu_of_rank, one);
+    for (const RankFlow& flow : scheduler::role_flows(job.placement.gpu_of_rank.size(), one)) {
+      pair.over = std::max(pair.over, reach_between(bundles.place(gpus[flow.from]), bundles.place(gpus[flow.to])));
+    }
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
 }  // namespace
 
 JobPairs job_pairs(const ClusterState& state, const Job& job) {
@@ -81,6 +104,7 @@ JobPairs job_pairs(const ClusterState& state, const Job& job) {
   const auto traffic = scheduler::traffic_of_job(job.spec);
   PairSums sums(state.topology(), gpus);
   sums.result().is_assumed = traffic.assumed;
+  sums.result().roles = role_pairs(state, job);
   if (gpus.empty() || scheduler::flow_count(job.spec.parallelism, traffic.traffic) > JobPairs::kMaxFlows) {
     sums.result().is_incomplete = !gpus.empty();
     return sums.take();

@@ -16,6 +16,7 @@ namespace railweave::cli {
 namespace {
 
 constexpr std::size_t kPairsShown = 40;
+constexpr double kGigabyte = 1e9;
 
 std::string end_of(const Json& answer, const Json& pair, FieldName side) {
   const Json& at = field(pair, side);
@@ -26,15 +27,26 @@ std::string end_of(const Json& answer, const Json& pair, FieldName side) {
 
 double bytes_of(const Json& pair) { return field(pair, "bytes").is_number() ? field(pair, "bytes").get<double>() : 0; }
 
+void print_roles(Output& output, const Json& roles) {
+  Table table({{"ROLE"}, {"JOB"}, {"TRAFFIC"}, {"GB A STEP", Align::right}, {"GBPS", Align::right}, {"OVER"}});
+  for (const Json& role : roles) {
+    const Json& gbps = field(role, "gbps");
+    table.add({text_of(role, "role"), text_of(role, "job"),
+               field(role, "sends") == true ? "sent to it" : "received from it",
+               formatted("%.3f", bytes_of(role) / kGigabyte),
+               gbps.is_number() ? formatted("%.2f", gbps.get<double>()) : "-", text_of(role, "over")});
+  }
+  output.text("\n" + table.text(output.terminal()));
+}
+
 void print_traffic(Session& session, const std::string& id) {
   Output& output = session.output;
   const Json answer = session.service().get(Target("/v1/jobs").segment(id).path("/traffic"));
   if (output.is_document()) return output.document(answer);
   std::vector<Json> pairs(list(answer, "pairs").begin(), list(answer, "pairs").end());
-  if (pairs.empty()) return output.note("no GPUs of it send to others");
+  if (pairs.empty() && list(answer, "roles").empty()) return output.note("no GPUs of it send to others");
   std::ranges::stable_sort(pairs, std::ranges::greater{}, bytes_of);
   Table table({{"FROM"}, {"TO"}, {"GB A STEP", Align::right}, {"GBPS", Align::right}, {"OVER"}, {"GROUPS"}});
-  constexpr double kGigabyte = 1e9;
   for (std::size_t i = 0; i < std::min(pairs.size(), kPairsShown); ++i) {
     const Json& gbps = field(pairs[i], "gbps");
     table.add({end_of(answer, pairs[i], "from"), end_of(answer, pairs[i], "to"),
@@ -42,7 +54,8 @@ void print_traffic(Session& session, const std::string& id) {
                gbps.is_number() ? formatted("%.2f", gbps.get<double>()) : "-", text_of(pairs[i], "over"),
                joined(list(pairs[i], "groups"), 3)});
   }
-  output.text(table.text(output.terminal()));
+  if (!pairs.empty()) output.text(table.text(output.terminal()));
+  if (!list(answer, "roles").empty()) print_roles(output, list(answer, "roles"));
   if (pairs.size() <= kPairsShown) return;
   output.flush();
   output.note(

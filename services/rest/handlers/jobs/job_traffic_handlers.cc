@@ -17,12 +17,12 @@ Result<Response> get_job_traffic(const Call& call) {
   const auto state = call.plane.loop.state();
   const auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
-  std::optional<double> period_us;
-  if (const std::unique_lock lock(call.plane.contention->mutex, kPatienceForStep); lock) {
-    call.plane.contention->book.bring_to(*state);
-    period_us = call.plane.contention->book.period_us((*job)->id);
-  }
-  return Response::json(write_job_traffic(**job, control::job_pairs(*state, **job), period_us, state->seq));
+  const auto pairs = control::job_pairs(*state, **job);
+  auto& contention = *call.plane.contention;
+  const std::unique_lock lock(contention.mutex, kPatienceForStep);
+  if (lock) contention.book.bring_to(*state);
+  const StepPeriodUs period_us = [&](control::JobId id) { return lock ? contention.book.period_us(id) : std::nullopt; };
+  return Response::json(write_job_traffic(**job, pairs, period_us, state->seq));
 }
 
 }  // namespace

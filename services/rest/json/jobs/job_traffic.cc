@@ -23,11 +23,15 @@ Out groups_json(std::uint32_t groups) {
 
 }  // namespace
 
-std::string write_job_traffic(const control::Job& job, const control::JobPairs& pairs, std::optional<double> period_us,
+std::string write_job_traffic(const control::Job& job, const control::JobPairs& pairs, const StepPeriodUs& period_us,
                               std::uint64_t seq) {
   constexpr double kBits = 8;
   constexpr double kMbpsOfGbps = 1e3;
-  const bool timed = period_us && std::isfinite(*period_us) && *period_us > 0;
+  const auto gbps = [](double bytes, std::optional<double> period) {
+    const bool timed = period && std::isfinite(*period) && *period > 0;
+    return timed ? Out(bytes * kBits / *period / kMbpsOfGbps) : Out(nullptr);
+  };
+  const auto own_period = period_us(job.id);
   Out ends = Out::array();
   for (const auto& end : pairs.ends) ends.push_back(end);
   Out items = Out::array();
@@ -35,14 +39,24 @@ std::string write_job_traffic(const control::Job& job, const control::JobPairs& 
     items.push_back({{"from", pair.from},
                      {"to", pair.to == JobPair::kSwitches ? Out(nullptr) : Out(pair.to)},
                      {"bytes", std::round(pair.bytes)},
-                     {"gbps", timed ? Out(pair.bytes * kBits / *period_us / kMbpsOfGbps) : Out(nullptr)},
+                     {"gbps", gbps(pair.bytes, own_period)},
                      {"groups", groups_json(pair.groups)},
+                     {"over", to_text(pair.over)}});
+  }
+  Out roles = Out::array();
+  for (const control::RolePair& pair : pairs.roles) {
+    roles.push_back({{"job", to_string(pair.job)},
+                     {"role", pair.role},
+                     {"sends", pair.sends},
+                     {"bytes", std::round(pair.bytes)},
+                     {"gbps", gbps(pair.bytes, pair.counted ? own_period : period_us(pair.job))},
                      {"over", to_text(pair.over)}});
   }
   return dump({{"job", to_string(job.id)},
                {"by", pairs.by_node ? "node" : "gpu"},
                {"ends", std::move(ends)},
                {"pairs", std::move(items)},
+               {"roles", std::move(roles)},
                {"incomplete", pairs.is_incomplete},
                {"assumed", pairs.is_assumed},
                {"seq", seq}});

@@ -1,6 +1,7 @@
 // GET /v1/jobs/{id}/traffic: which GPUs of a job send to which others.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,8 +10,9 @@
 
 namespace railweave::api {
 
-// period_us: of a step; none: it is still being worked out.
-std::string write_job_traffic(const control::Job& job, const control::JobPairs& pairs, std::optional<double> period_us,
+// Of a step of a job; none: it is still being worked out.
+using StepPeriodUs = std::function<std::optional<double>(control::JobId)>;
+std::string write_job_traffic(const control::Job& job, const control::JobPairs& pairs, const StepPeriodUs& period_us,
                               std::uint64_t seq);
 
 }  // namespace railweave::api

@@ -4,7 +4,7 @@ import { drawPairs, nodeOf, pairAt, pairGrid, pairRows, stepOf, totals, type Job
 import { SvgPen } from '../map/svg_pen';
 
 const traffic: JobTraffic = {
-  job: 'job-000001', by: 'gpu', ends: ['n1/0', 'n1/1', 'n2/0'], incomplete: false, assumed: false, seq: 1,
+  job: 'job-000001', by: 'gpu', ends: ['n1/0', 'n1/1', 'n2/0'], incomplete: false, assumed: false, seq: 1, roles: [],
   pairs: [
     { from: 0, to: 1, bytes: 1000, gbps: 10, groups: ['tensor'], over: 'nvlink' },
     { from: 0, to: 2, bytes: 100, gbps: 1, groups: ['data', 'pipeline'], over: 'network' },

@@ -120,6 +120,7 @@ function Drawn({ traffic }: { traffic: JobTraffic }) {
           {chosen.to === null || chosen.over === 'nvlink' || chosen.over === 'host' ? <p className="dim">It crosses no cable of the network.</p> : may('GET /v1/routes/path') ? <Seen from={nodeOf(traffic, chosen.from)} to={nodeOf(traffic, chosen.to)} /> : null}
         </div>
       )}
+      {traffic.roles.length > 0 && <Roles traffic={traffic} />}
       <div className="map-key">
         <Legend items={legend} />
         <span className="dim">Predicted, {traffic.assumed ? 'of a default model: the job names neither model nor traffic' : 'from its parallelism and its model'}{traffic.incomplete && '; not all pairs are shown'}; a click shows what is measured on the way</span>
@@ -128,11 +129,24 @@ function Drawn({ traffic }: { traffic: JobTraffic }) {
   );
 }
 
+// What it exchanges with the other roles of its gang.
+function Roles({ traffic }: { traffic: JobTraffic }) {
+  return (
+    <ul className="map-note" data-testid="roles" aria-label="Traffic with other roles">
+      {traffic.roles.map((role) => (
+        <li key={`${role.job} ${role.sends}`}>
+          {role.sends ? 'Sends' : 'Receives'} {bytes(role.bytes)} a step{role.gbps !== null && ` (${rate(role.gbps)} in the mean)`} {role.sends ? 'to' : 'from'} <Link to="/jobs/$id" params={{ id: role.job }}>{role.role}</Link>, {overText(role.over)}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 export function JobPairs({ id }: { id: string }) {
   const query = useQuery(jobTrafficQuery(id));
   return (
     <Shown query={query} lines={8}>
-      {(traffic) => (traffic.pairs.length === 0 ? <Panel title="Who talks to whom"><Empty title={traffic.ends.length === 0 ? 'It holds no GPUs' : traffic.incomplete ? 'There are too many pairs to be listed' : 'Its GPUs send nothing to each other'} /></Panel> : <Drawn traffic={traffic} />)}
+      {(traffic) => (traffic.pairs.length === 0 ? <Panel title="Who talks to whom">{traffic.roles.length > 0 ? <Roles traffic={traffic} /> : <Empty title={traffic.ends.length === 0 ? 'It holds no GPUs' : traffic.incomplete ? 'There are too many pairs to be listed' : 'Its GPUs send nothing to each other'} />}</Panel> : <Drawn traffic={traffic} />)}
     </Shown>
   );
 }
