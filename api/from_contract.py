@@ -18,3 +18,13 @@ def write_or_check(path, text, by):
         print(f"{path.name} is not what the contract makes it: {by} writes it")
         return 1
     return 0
+
+
+def resolved(document, node):
+    """What a reference of the document leads to; anything else itself."""
+    while "$ref" in node:
+        target = document
+        for step in node["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        node = target
+    return node

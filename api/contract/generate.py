@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Writes field_names.inc, the names of all fields that bodies and answers of the contract have, from openapi.yaml.
+"""Writes what C++ takes from openapi.yaml: field_names.inc, the names of all fields that bodies and answers have, and
+list_fields.inc, those of the items of each list whose `fields` selects some.
 
-generate.py [--check]     --check: exit code 1 where the list is not what this writes
+generate.py [--check]     --check: exit code 1 where one of them is not what this writes
 """
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from from_contract import contract, write_or_check  # noqa: E402
+from from_contract import contract, resolved, write_or_check  # noqa: E402
 
-LIST = Path(__file__).resolve().parent / "field_names.inc"
+HERE = Path(__file__).resolve().parent
 
 
 def names_in(node, found):
@@ -26,9 +27,36 @@ def names_in(node, found):
     return found
 
 
+def properties_of(document, schema):
+    """Of an object, by name, those of the parts that it consists of too."""
+    schema = resolved(document, schema)
+    found = dict(schema.get("properties", {}))
+    for part in schema.get("allOf", []):
+        found.update(properties_of(document, part))
+    return found
+
+
+def list_fields(document):
+    """(path, name of a field of its items), of each list that takes `fields`."""
+    rows = set()
+    for path, methods in document["paths"].items():
+        listing = methods.get("get", {})
+        taken = [resolved(document, parameter)["name"] for parameter in listing.get("parameters", [])]
+        if "fields" not in taken:
+            continue
+        answer = resolved(document, listing["responses"]["200"])["content"]["application/json"]["schema"]
+        items = properties_of(document, properties_of(document, answer)["items"]["items"])
+        rows.update((path, name) for name in items)
+    return rows
+
+
 def main():
-    text = "".join(f'"{name}",\n' for name in sorted(names_in(contract(), set())))
-    return write_or_check(LIST, "// Made by generate.py from api/openapi.yaml: not to be changed by hand.\n" + text, "api/contract/generate.py")
+    made_by = "// Made by generate.py from api/openapi.yaml: not to be changed by hand.\n"
+    document = contract()
+    names = "".join(f'"{name}",\n' for name in sorted(names_in(document, set())))
+    lists = "".join(f'{{"{path}", "{name}"}},\n' for path, name in sorted(list_fields(document)))
+    texts = {"field_names.inc": names, "list_fields.inc": lists}
+    return max(write_or_check(HERE / name, made_by + text, "api/contract/generate.py") for name, text in texts.items())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from from_contract import contract, write_or_check  # noqa: E402
+from from_contract import contract, resolved, write_or_check  # noqa: E402
 
 TABLE = Path(__file__).resolve().parent / "railweave/operations.py"
 METHODS = ("get", "put", "post", "patch", "delete")
@@ -35,16 +35,6 @@ OPERATIONS = (
 
 def snake(name):
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
-
-
-def resolved(document, one):
-    """What a $ref leads to."""
-    while "$ref" in one:
-        target = document
-        for word in one["$ref"].removeprefix("#/").split("/"):
-            target = target[word]
-        one = target
-    return one
 
 
 def lines(document):

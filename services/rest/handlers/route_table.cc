@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/contract/list_fields.h"
 #include "api/http/message/etag.h"
 #include "api/http/message/problem.h"
 #include "fabric/base/check.h"
@@ -235,6 +236,7 @@ Result<std::optional<std::uint64_t>> if_version(const Call& call, const control:
 }
 
 void RouteTable::get(std::string_view path, RouteRules rules, RouteHandler handler) {
+  if (rules.page) rules.page->fields = list_fields(path);
   add(Method::get, path, std::move(rules), std::move(handler));
 }
 void RouteTable::put(std::string_view path, RouteRules rules, RouteHandler handler) {

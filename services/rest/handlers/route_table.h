@@ -23,7 +23,8 @@ namespace railweave::api {
 struct PageLimits {
   std::uint64_t initial = 100;  // items of a page when the caller does not say
   std::uint64_t max = 10'000;
-  std::vector<std::string_view> fields = {};  // what `fields` may select of each item; empty: it is not taken
+  std::vector<std::string_view> fields =
+      {};  // what `fields` may select of each item, as the contract says; empty: it is not taken
 };
 
 // The present version of the resource that a route changes.

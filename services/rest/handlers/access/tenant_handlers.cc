@@ -65,12 +65,7 @@ Result<Submission> delete_tenant(const Call& call) {
 }  // namespace
 
 void add_tenant_routes(RouteTable& routes) {
-  routes.get(
-      "/v1/tenants",
-      {.access = kViewersAndMembers,
-       .page = PageLimits{.fields = {"borrowGpus", "cohort", "description", "gpusHeld", "id", "maxGpus", "maxPriority",
-                                     "moves", "quotaGpus", "repair", "repairAfterSeconds", "version", "weight"}}},
-      list_tenants);
+  routes.get("/v1/tenants", {.access = kViewersAndMembers, .page = PageLimits{}}, list_tenants);
   routes.get("/v1/tenants/{name}", {.access = kViewersAndMembers}, get_tenant);
   routes.put("/v1/tenants/{name}", {.access = kAdministrators, .present = present_tenant}, put_tenant);
   routes.del("/v1/tenants/{name}", {.access = kAdministrators, .present = present_tenant}, delete_tenant);

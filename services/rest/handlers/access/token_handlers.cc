@@ -51,11 +51,7 @@ Result<Response> get_caller(const Call& call) {
 }  // namespace
 
 void add_token_routes(RouteTable& routes) {
-  routes.get("/v1/tokens",
-             {.access = kAdministrators,
-              .page = PageLimits{.fields = {"expiresAt", "id", "issuedAt", "issuedBy", "name", "node", "role", "state",
-                                            "tenant"}}},
-             list_tokens);
+  routes.get("/v1/tokens", {.access = kAdministrators, .page = PageLimits{}}, list_tokens);
   routes.post("/v1/tokens", {.access = kAdministrators}, post_token);
   routes.del("/v1/tokens/{id}", {.access = kAdministrators}, delete_token);
   routes.get("/v1/whoami", {.access = kEveryRole}, get_caller);

@@ -143,14 +143,10 @@ Result<Response> list_drains(const Call& call) {
 
 void add_drain_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
-  routes.get("/v1/drains",
-             {.access = kViewers,
-              .query = {"kind", "state"},
-              .page = PageLimits{.fields = {"actor", "changedAt", "forced", "id", "kind", "name", "reason",
-                                            "requestedAt", "state", "version", "waitsFor"}},
-              .by = AnsweredBy::leader,
-              .http = compute},
-             list_drains);
+  routes.get(
+      "/v1/drains",
+      {.access = kViewers, .query = {"kind", "state"}, .page = PageLimits{}, .by = AnsweredBy::leader, .http = compute},
+      list_drains);
   const auto add = [&](const std::string& resource, DrainKind kind) {
     routes.post(resource + "/drain", {.access = kOperators, .query = {"dryRun"}, .http = compute},
                 [kind](const Call& call) { return post_drain(kind, call); });

@@ -325,11 +325,8 @@ Result<Response> get_domain(const Call& call) {
 
 void add_fabric_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
-  const auto page = [&](std::vector<std::string_view> filters, std::vector<std::string_view> fields) {
-    return RouteRules{.access = kViewers,
-                      .query = std::move(filters),
-                      .page = PageLimits{.fields = std::move(fields)},
-                      .http = compute};
+  const auto page = [&](std::vector<std::string_view> filters) {
+    return RouteRules{.access = kViewers, .query = std::move(filters), .page = PageLimits{}, .http = compute};
   };
   routes.get("/v1/fabric", {.access = kViewersAndMembers, .http = compute}, get_fabric);
   routes.get("/v1/fabric/map",
@@ -345,34 +342,24 @@ void add_fabric_routes(RouteTable& routes, Operations& operations) {
        .http = {.compute = true, .heavy = true, .body_limit_bytes = kMaxTopologyBytes},
        .present = present_topology},
       [&operations](const Call& call, const Responder& respond) { return put_topology(operations, call, respond); });
-  routes.get(
-      "/v1/nodes",
-      page({"rack", "kind", "name"}, {"drained", "freeGpus", "gpus", "id", "kind", "labels", "rack", "site", "state"}),
-      list_nodes);
+  routes.get("/v1/nodes", page({"rack", "kind", "name"}), list_nodes);
   routes.get("/v1/nodes/{id}", {.access = kViewers, .http = compute}, get_node);
   const RouteOptions changes{.compute = true, .body_limit_bytes = kMaxTopologyBytes, .consumes = {"application/json"}};
   routes.patch("/v1/nodes", {.access = kOperators, .http = changes}, patch_nodes);
   routes.patch("/v1/nodes/{id}", {.access = kOperators, .http = changes}, patch_node);
-  routes.get("/v1/switches",
-             page({"tier", "subnet"},
-                  {"cabledPorts", "description", "drained", "guid", "id", "lid", "ports", "rack", "subnet", "tier"}),
-             list_switches);
+  routes.get("/v1/switches", page({"tier", "subnet"}), list_switches);
   routes.get("/v1/switches/{id}", {.access = kViewers, .http = compute}, get_switch);
   // What live subnets see is known to who follows them.
-  RouteRules links =
-      page({"kind", "switch", "node"},
-           {"cableLengthM", "drained", "ends", "flapping", "id", "kind", "lastState", "latencyUs", "lengthKm", "links",
-            "linksInUse", "name", "rateGbps", "seenAt", "seenGbps", "speed", "state", "width"});
+  RouteRules links = page({"kind", "switch", "node"});
   links.by = AnsweredBy::leader;
   routes.get("/v1/links", std::move(links), list_links);
   routes.post("/v1/links/{id...}/report", {.access = kOperators, .http = compute}, post_link_report);
   routes.post("/v1/links/{id...}/release", {.access = kOperators}, post_link_release);
   routes.get("/v1/links/{id...}", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_link);
-  routes.get("/v1/nvlink-domains", page({}, {"clusterUuid", "freeGpus", "gpus", "id", "nodes", "rateGbpsPerGpu"}),
-             list_nvlink_domains);
+  routes.get("/v1/nvlink-domains", page({}), list_nvlink_domains);
   routes.get("/v1/nvlink-domains/{id}", {.access = kViewers, .http = compute}, get_domain);
-  routes.get("/v1/rails", page({}, {"confidence", "hostPorts", "id", "inferred"}), list_rails);
-  routes.get("/v1/racks", page({}, {"id", "nodes"}), list_racks);
+  routes.get("/v1/rails", page({}), list_rails);
+  routes.get("/v1/racks", page({}), list_racks);
 }
 
 }  // namespace railweave::api

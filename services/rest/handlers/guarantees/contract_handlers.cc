@@ -111,12 +111,7 @@ Result<Submission> put_classes(const Call& call) {
 void add_contract_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
-  routes.get("/v1/contracts",
-             {.access = kViewersAndMembers,
-              .page = PageLimits{.fields = {"basis", "classes", "guaranteedGbps", "id", "isolated", "isolation",
-                                            "maxGbps", "maxGpus", "maxNvlinkDomains", "model", "pkey",
-                                            "reservedPermille", "surviveLinkFailure", "version"}}},
-             list_contracts);
+  routes.get("/v1/contracts", {.access = kViewersAndMembers, .page = PageLimits{}}, list_contracts);
   routes.get("/v1/contracts/{tenant}", {.access = kViewersAndMembers}, get_contract);
   routes.put("/v1/contracts/{tenant}",
              {.access = kAdministrators, .query = {"withdraw"}, .http = compute, .present = present_contract},

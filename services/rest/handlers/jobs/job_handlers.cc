@@ -291,13 +291,10 @@ void add_job_routes(RouteTable& routes) {
     return
         [answers, state](const Call& call, const Responder& respond) { return end_job(answers, call, respond, state); };
   };
-  routes.get("/v1/jobs",
-             {.access = kViewersAndMembers,
-              .query = {"tenant", "state", "name"},
-              .page = PageLimits{.fields = {"damaged", "endedAt", "external", "gpus", "id", "level", "name", "nodes",
-                                            "phase", "priority", "startedAt", "state", "submittedAt", "tenant"}},
-              .http = compute},
-             list_jobs);
+  routes.get(
+      "/v1/jobs",
+      {.access = kViewersAndMembers, .query = {"tenant", "state", "name"}, .page = PageLimits{}, .http = compute},
+      list_jobs);
   routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},
               [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
   routes.get("/v1/jobs/{id}", {.access = kViewersAndMembers, .by = AnsweredBy::leader, .http = compute}, get_job);

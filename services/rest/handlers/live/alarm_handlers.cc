@@ -125,8 +125,7 @@ void add_alarm_routes(RouteTable& routes) {
   routes.get("/v1/alarms",
              {.access = kViewersAndMembers,
               .query = {"severity", "kind", "subnet", "subject", "acknowledged", "muted"},
-              .page = PageLimits{.fields = {"acknowledged", "id", "jobs", "kind", "message", "muted", "raisedAt",
-                                            "severity", "subject", "subnet", "text", "version"}},
+              .page = PageLimits{},
               .http = {.compute = true}},
              list_alarms);
   routes.get("/v1/alarms/{id...}", {.access = kViewersAndMembers}, get_alarm);

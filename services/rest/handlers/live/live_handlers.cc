@@ -249,12 +249,7 @@ Result<Response> get_table(const Call& call) {
 void add_live_routes(RouteTable& routes, Operations& operations) {
   const RouteOptions compute{.compute = true};
   const auto work = std::make_shared<LiveWork>(routes.plane(), operations);
-  routes.get("/v1/subnets",
-             {.access = kViewers,
-              .page = PageLimits{.fields = {"accepted", "hostPorts", "id", "kind", "live", "mode", "modeReason",
-                                            "modeVersion", "routeBasis", "routing", "switches", "tables"}},
-              .by = AnsweredBy::leader,
-              .http = compute},
+  routes.get("/v1/subnets", {.access = kViewers, .page = PageLimits{}, .by = AnsweredBy::leader, .http = compute},
              list_subnets);
   routes.get("/v1/subnets/{id}", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_subnet);
   routes.put("/v1/subnets/{id}/mode", {.access = kOperators, .present = present_mode}, put_mode);
@@ -267,12 +262,7 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   routes.post("/v1/fabric/discover", {.access = kOperators},
               [work](const Call& call) { return post_discover(*work, call); });
   routes.get("/v1/switches/{id}/forwarding-table",
-             {.access = kViewers,
-              .query = {"lid"},
-              .page = PageLimits{.fields = {"appliedPort", "destination", "differs", "lid", "seenAt", "wantedPort",
-                                            "wantedTo"}},
-              .by = AnsweredBy::leader,
-              .http = compute},
+             {.access = kViewers, .query = {"lid"}, .page = PageLimits{}, .by = AnsweredBy::leader, .http = compute},
              get_table);
 }
 

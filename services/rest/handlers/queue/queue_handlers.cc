@@ -251,21 +251,15 @@ void add_queue_routes(RouteTable& routes) {
   const RouteOptions compute{.compute = true};
   const RouteOptions json{.consumes = {"application/json"}};
   routes.get("/v1/queue", {.access = kViewersAndMembers, .by = AnsweredBy::leader}, get_queue);
-  routes.get(
-      "/v1/queue/jobs",
-      {.access = kViewersAndMembers,
-       .query = {"tenant"},
-       .page = PageLimits{.fields = {"damaged", "endedAt", "external", "gpus", "id", "level", "name", "nodes", "phase",
-                                     "place", "priority", "startedAt", "state", "submittedAt", "tenant", "waits"}},
-       .by = AnsweredBy::leader,
-       .http = compute},
-      list_waiting);
-  routes.get("/v1/queue/shares",
+  routes.get("/v1/queue/jobs",
              {.access = kViewersAndMembers,
-              .page = PageLimits{.fields = {"averageGpus", "borrowedGpus", "cohort", "gpusHeld", "gpusWaiting",
-                                            "maxGpus", "quotaGpus", "share", "tenant", "weight"}},
+              .query = {"tenant"},
+              .page = PageLimits{},
               .by = AnsweredBy::leader,
               .http = compute},
+             list_waiting);
+  routes.get("/v1/queue/shares",
+             {.access = kViewersAndMembers, .page = PageLimits{}, .by = AnsweredBy::leader, .http = compute},
              list_shares);
   routes.get("/v1/queue/policy", {.access = kViewersAndMembers}, get_policy);
   routes.put("/v1/queue/policy", {.access = kAdministrators, .http = json, .present = present_policy}, put_policy);
@@ -274,11 +268,7 @@ void add_queue_routes(RouteTable& routes) {
              {.access = kViewers, .query = {"for", "steps", "restart"}, .by = AnsweredBy::leader, .http = compute},
              get_defragmentation);
   add_move_routes(routes);
-  routes.get(
-      "/v1/reservations",
-      {.access = kViewers,
-       .page = PageLimits{.fields = {"from", "gpus", "id", "kind", "nodes", "reason", "tenant", "to", "version"}}},
-      list_reservations);
+  routes.get("/v1/reservations", {.access = kViewers, .page = PageLimits{}}, list_reservations);
   routes.get("/v1/reservations/{name}", {.access = kViewers}, get_reservation);
   routes.put("/v1/reservations/{name}", {.access = kOperators, .http = json, .present = present_reservation},
              put_reservation);

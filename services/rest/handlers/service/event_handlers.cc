@@ -214,8 +214,7 @@ void add_event_routes(RouteTable& routes) {
              {.access = kViewersAndMembers,
               .query = {"after", "type", "subject"},
               .repeatable = "type",
-              .page = PageLimits{.fields = {"actor", "damaged", "data", "message", "seq", "severity", "subject",
-                                            "summary", "time", "type"}},
+              .page = PageLimits{},
               .http = {.compute = true}},
              list_events);
   routes.get("/v1/events/stream",

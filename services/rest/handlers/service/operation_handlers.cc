@@ -43,12 +43,8 @@ Result<Response> get_operation(const Operations& operations, const Call& call) {
 }  // namespace
 
 void add_operation_routes(RouteTable& routes, Operations& operations) {
-  routes.get(
-      "/v1/operations",
-      {.access = kViewers,
-       .page = PageLimits{.fields = {"endedAt", "error", "id", "kind", "progress", "result", "startedAt", "state"}},
-       .by = AnsweredBy::leader},
-      [&operations](const Call& call) { return list_operations(operations, call); });
+  routes.get("/v1/operations", {.access = kViewers, .page = PageLimits{}, .by = AnsweredBy::leader},
+             [&operations](const Call& call) { return list_operations(operations, call); });
   routes.get("/v1/operations/{id}", {.access = kViewers, .by = AnsweredBy::leader},
              [&operations](const Call& call) { return get_operation(operations, call); });
 }
