@@ -9,6 +9,8 @@
 #include "fabric/base/check.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/strict_json.h"
 
 using namespace railweave;  // NOLINT

@@ -5,6 +5,7 @@
 #include "fabric/topology/site_link_name.h"
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/message_json.h"
+#include "services/control/state/cluster_state.h"
 #include "services/control/state/link_state.h"
 #include "services/json/record.h"
 

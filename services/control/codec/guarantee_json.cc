@@ -8,6 +8,7 @@
 #include "services/control/codec/event_body.h"
 #include "services/control/codec/job_number.h"
 #include "services/control/codec/message_json.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/record.h"
 
 namespace railweave::api {

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::api {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "services/control/codec/event_body.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/record.h"
 
 namespace railweave::api {

@@ -10,6 +10,7 @@
 #include "services/control/codec/move_json.h"
 #include "services/control/codec/prediction_json.h"
 #include "services/control/codec/queue_policy_json.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api {
 namespace {

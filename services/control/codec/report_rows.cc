@@ -13,6 +13,7 @@
 #include "fabric/base/whole_number.h"
 #include "services/control/codec/incident_rows.h"
 #include "services/control/codec/request_origin_json.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/control/codec/event_body.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api {
 namespace {

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "services/control/state/cluster_state.h"
 #include "services/control/views/host_jobs.h"
 
 namespace railweave::control {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/text/time_text.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 namespace {

@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::control {
 namespace {
 

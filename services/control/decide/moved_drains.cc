@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::control {
 namespace {
 

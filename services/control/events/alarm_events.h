@@ -1,11 +1,14 @@
 // What happens to alarms.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
-#include "services/control/state/cluster_state.h"
+#include "services/control/state/alarm.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 struct AlarmRaised {
   Alarm alarm;  // not acknowledged; one that stands already stays so unless its severity rises

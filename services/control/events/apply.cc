@@ -15,6 +15,7 @@
 #include "services/control/events/changed_table.h"
 #include "services/control/events/move_changes.h"
 #include "services/control/events/topology_change.h"
+#include "services/control/state/cluster_state.h"
 #include "services/control/state/service_levels.h"
 
 namespace railweave::control {

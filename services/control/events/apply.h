@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "services/control/events/event.h"
+#include "fabric/topology/host_match.h"
+#include "services/control/state/drain.h"
 
 namespace railweave::control {
+
+struct ClusterState;
+struct Event;
 
 // Changes `state` in place; copies made of it before keep their value.
 void apply(ClusterState& state, const Event& event);

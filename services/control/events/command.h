@@ -17,6 +17,7 @@
 #include "services/control/events/event.h"
 #include "services/control/events/job_requests.h"
 #include "services/control/events/webhook_requests.h"
+#include "services/control/state/cluster_state_ptr.h"
 
 namespace railweave::control {
 

@@ -12,13 +12,28 @@
 #include <variant>
 #include <vector>
 
+#include "fabric/qos/qos_class.h"
+#include "fabric/topology/fabric_view.h"
 #include "fabric/topology/host_match.h"
+#include "scheduler/admission/contract.h"
+#include "scheduler/placement/fit/placement.h"
+#include "scheduler/queue/policy/queue_policy.h"
 #include "services/control/events/alarm_events.h"
 #include "services/control/events/event_kind.h"
 #include "services/control/events/job_changes.h"
 #include "services/control/events/subnet_events.h"
 #include "services/control/events/webhook_events.h"
-#include "services/control/state/cluster_state.h"
+#include "services/control/state/access_token.h"
+#include "services/control/state/drain.h"
+#include "services/control/state/job_guarantee.h"
+#include "services/control/state/job_state.h"
+#include "services/control/state/job_table.h"
+#include "services/control/state/link_costs.h"
+#include "services/control/state/move.h"
+#include "services/control/state/port_limits.h"
+#include "services/control/state/queue_rules.h"
+#include "services/control/state/subnet_tables.h"
+#include "services/control/state/tenant.h"
 
 namespace railweave::control {
 

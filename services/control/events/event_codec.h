@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "db/journal.h"
-#include "services/control/events/event.h"
+#include "fabric/base/error.h"
 
 namespace railweave::control {
+
+struct ClusterState;
+struct Event;
 
 using BlobReader = std::function<Result<std::optional<std::string>>(const std::string& digest)>;
 

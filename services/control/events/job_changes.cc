@@ -8,6 +8,7 @@
 
 #include "fabric/base/check.h"
 #include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "services/control/state/cluster_state.h"
+#include "fabric/base/message.h"
+#include "services/control/state/job_id.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 // What is given is as it is from this event on.
 struct JobChanged {

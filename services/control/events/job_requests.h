@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "services/control/events/event.h"
+#include "services/control/state/job_id.h"
 
 namespace railweave::control {
 

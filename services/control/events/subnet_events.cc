@@ -1,6 +1,7 @@
 #include "services/control/events/subnet_events.h"
 
 #include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 

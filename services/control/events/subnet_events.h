@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "services/control/state/cluster_state.h"
+#include "fabric/topology/path_spread.h"
+#include "services/control/state/route_basis.h"
+#include "services/control/state/subnet_mode.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 struct SubnetModeSet {
   std::string subnet;

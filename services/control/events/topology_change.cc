@@ -7,6 +7,7 @@
 #include "scheduler/placement/score/summary.h"
 #include "services/control/events/apply.h"
 #include "services/control/events/changed_table.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 namespace {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 

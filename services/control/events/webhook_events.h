@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "services/control/state/cluster_state.h"
+#include "services/control/state/webhook.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 struct WebhookPut {  // with nothing sent yet, from the event itself on
   Webhook webhook;

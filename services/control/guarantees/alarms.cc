@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/rate_text.h"
+#include "services/control/state/cluster_state.h"
 #include "services/control/views/job_ports.h"
 
 namespace railweave::control {

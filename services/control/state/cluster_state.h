@@ -18,6 +18,7 @@
 #include "scheduler/queue/policy/fair_share.h"
 #include "services/control/state/access_token.h"
 #include "services/control/state/alarm.h"
+#include "services/control/state/cluster_state_ptr.h"
 #include "services/control/state/contract.h"
 #include "services/control/state/drain.h"
 #include "services/control/state/host_keys.h"
@@ -154,7 +155,5 @@ struct ClusterState {
   void add_keys(const Job& job);                   // before its GPUs are held
   void drop_keys(const Job& job);                  // after they are free
 };
-
-using ClusterStatePtr = std::shared_ptr<const ClusterState>;
 
 }  // namespace railweave::control

@@ -1,5 +1,7 @@
 #include "services/control/views/host_jobs.h"
 
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::control {
 
 HostJobs::HostJobs(const ClusterState& state) {

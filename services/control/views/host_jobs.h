@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "services/control/state/cluster_state.h"
+#include "services/control/state/job_table.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 class HostJobs {
  public:

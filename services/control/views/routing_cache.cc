@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::control {
 namespace {
 

@@ -12,11 +12,12 @@
 
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
-#include "services/control/state/cluster_state.h"
 #include "services/control/views/failure_coverage.h"
 #include "services/control/views/seen_tables.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 // The routes of one view. Immutable except for the audit and the failure coverage, which are computed at first use.
 // Thread-safe.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::control {
 
 TablesUsed tables_used(const std::string& subnet, const SubnetTables* reported) {

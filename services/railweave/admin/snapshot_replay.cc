@@ -15,6 +15,7 @@
 
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/event.h"
 
 namespace railweave::cli {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "services/control/codec/fabric_event_json.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api::fabric_event_test {
 namespace {

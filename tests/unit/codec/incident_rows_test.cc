@@ -9,6 +9,8 @@
 
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api::incident_rows_test {
 namespace {

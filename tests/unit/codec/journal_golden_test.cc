@@ -14,6 +14,8 @@
 #include "fabric/formats/read_fabric.h"
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 

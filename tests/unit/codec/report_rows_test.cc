@@ -10,6 +10,8 @@
 
 #include "services/control/codec/journal_codec.h"
 #include "services/control/events/apply.h"
+#include "services/control/events/event.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::api::report_rows_test {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "services/control/codec/journal_codec.h"
+#include "services/control/events/event.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api::shown_event_test {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "services/control/state/cluster_state.h"
 #include "tests/support/fat_trees.h"
 
 namespace railweave::control::routing_cache_test {

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "fabric/formats/native/native_json.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/digest.h"
 
 namespace railweave::control {

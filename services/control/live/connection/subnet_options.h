@@ -16,10 +16,12 @@
 #include "services/control/events/command.h"
 #include "services/control/live/connection/accept_replacements.h"
 #include "services/control/live/connection/ingress_filtering.h"
-#include "services/control/state/cluster_state.h"
+#include "services/control/state/subnet_mode.h"
 #include "services/control/views/routing_cache.h"
 
 namespace railweave::control {
+
+struct ClusterState;
 
 struct SubnetOptions {
   using Milliseconds = std::chrono::milliseconds;

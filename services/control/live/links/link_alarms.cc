@@ -8,6 +8,7 @@
 
 #include "fabric/base/rate_text.h"
 #include "fabric/topology/cut_off.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 namespace {

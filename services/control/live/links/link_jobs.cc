@@ -1,6 +1,7 @@
 #include "services/control/live/links/link_jobs.h"
 
 #include "services/control/state/alarm.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/plural.h"
+#include "services/control/state/cluster_state.h"
 
 namespace railweave::control {
 namespace {

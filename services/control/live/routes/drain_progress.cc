@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "services/control/state/cluster_state.h"
+
 namespace railweave::control {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include "fabric/base/guid.h"
 #include "services/control/live/routes/table_reading.h"
+#include "services/control/state/cluster_state.h"
 #include "services/control/views/seen_tables.h"
 
 namespace railweave::control {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/formats/native/native_json.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/digest.h"
 
 namespace railweave::control {

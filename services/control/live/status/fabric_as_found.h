@@ -9,6 +9,8 @@
 
 namespace railweave::control {
 
+struct AcceptedTopology;
+
 // The topology with these links in place of those that they name and these devices in place of others; all that follows from
 // cabling is derived again.
 Result<fabric::TopologyPtr> fabric_changed(const fabric::Topology& topology, std::span<const fabric::Recabling> cables,

@@ -14,6 +14,7 @@
 
 #include "fabric/health/thresholds.h"
 #include "scheduler/placement/fit/placement_fabric.h"
+#include "services/control/state/cluster_state.h"
 #include "services/json/json_out.h"
 
 namespace railweave::api {

@@ -12,7 +12,11 @@
 
 #include "fabric/base/error.h"
 #include "fabric/topology/port_counts.h"
-#include "services/control/state/cluster_state.h"
+#include "services/control/state/job_table.h"
+
+namespace railweave::control {
+struct ClusterState;
+}
 
 namespace railweave::api {
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/control/state/cluster_state.h"
 #include "services/control/state/link_state.h"
 
 namespace railweave::api {

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "services/control/live/status/live_fabric.h"
-#include "services/control/state/cluster_state.h"
+
+namespace railweave::control {
+struct ClusterState;
+}
 
 namespace railweave::api {
 

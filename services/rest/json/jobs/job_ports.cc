@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "services/control/state/cluster_state.h"
 #include "services/control/views/job_ports.h"
 #include "services/json/json_out.h"
 

@@ -6,7 +6,11 @@
 
 #include "services/control/live/status/port_progress.h"
 #include "services/control/live/status/subnet_status.h"
-#include "services/control/state/cluster_state.h"
+
+namespace railweave::control {
+struct ClusterState;
+struct Job;
+}  // namespace railweave::control
 
 namespace railweave::api {
 

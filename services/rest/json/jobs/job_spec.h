@@ -11,6 +11,7 @@
 #include "scheduler/job/job_spec.h"
 #include "scheduler/placement/fit/placement.h"
 #include "services/control/events/job_requests.h"
+#include "services/control/state/launch.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {
