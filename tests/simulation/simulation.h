@@ -109,7 +109,7 @@ class Simulation {
   // What a launcher runs of a job.
   struct Launched {
     std::vector<fabric::GpuId> gpus;
-    RequestPtr asked;  // that it may start; the answer of another is not heard
+    RequestPtr asked;  // that it may start; no other answer counts
   };
 
   const Plan& plan_;
