@@ -38,6 +38,7 @@ import (
 	"railweave.dev/kubernetes/nodes"
 	"railweave.dev/kubernetes/placement"
 	"railweave.dev/kubernetes/policy"
+	"railweave.dev/kubernetes/telling"
 )
 
 type options struct {
@@ -200,7 +201,7 @@ func (o *options) listener(service *contract.Client) manager.Runnable {
 
 // rules reads the operator's policy, and keeps it as it is from then on: on every replica, as its webhooks ask for it.
 func (o *options) rules(ctx context.Context, mgr manager.Manager, log logr.Logger) error {
-	o.Policy = &policy.Source{Tenant: o.tenant, Log: log.WithName("policy"), Recorder: mgr.GetEventRecorder("railweave")}
+	o.Policy = &policy.Source{Tenant: o.tenant, Log: log.WithName("policy"), Recorder: telling.Recorder{EventRecorder: mgr.GetEventRecorder("railweave")}}
 	if err := o.Policy.Load(ctx, mgr.GetAPIReader(), o.namespace); err != nil {
 		return err
 	}

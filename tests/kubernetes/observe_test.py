@@ -29,6 +29,32 @@ def told(cluster, name, pods, namespace="default", step="observe"):
     return found
 
 
+def told_again(cluster, name):
+    """Adopted a second time, where the nodes that it should have had are out of use meanwhile, it has another advice, and the event says that one."""
+    cluster.until("the one before is gone", lambda: not cluster.job_of("default/job/ranked"))
+    asked = {"tenant": "research", "parallelism": {"data": 16}, "gpusPerNode": 8}
+    better = sorted({rank["node"] for rank in cluster.service.request("POST", "/v1/placements/query?ranks=true", asked)[2]["ranks"]["items"]})
+    for node in better:  # the scheduler rather has nodes without it
+        cluster.api.create("/api/v1/namespaces/default/pods", {"metadata": {"name": f"busy-{node}"}, "spec": {
+            "nodeName": node, "containers": [{"name": "busy", "image": "busy", "resources": {"requests": {"cpu": "100", "memory": "500Gi"}}}]}})
+    cluster.job(name, 2)
+    told(cluster, name, 2)
+    first = cluster.job_of(f"default/job/{name}")
+    assert f"Railweave would have chosen {better[0]}, {better[1]}" in advice(cluster, first), advice(cluster, first)
+    for node in better:
+        assert cluster.service.request("POST", f"/v1/nodes/{node}/drain", '{"reason": "a look"}')[0] in (200, 202)
+    assert cluster.service.request("POST", f"/v1/jobs/{first}/complete?freed=true")[0] == 200
+    second = cluster.until("it is adopted again", lambda: (job := cluster.job_of(f"default/job/{name}")) != first and job)
+    assert advice(cluster, second) != advice(cluster, first)
+    told(cluster, name, 2)
+    for node in better:
+        assert cluster.service.request("POST", f"/v1/nodes/{node}/undrain", {})[0] == 204
+
+
+def advice(cluster, job):
+    return cluster.service.request("GET", f"/v1/jobs/{job}")[2]["spec"]["external"]["advice"]
+
+
 def observe(cluster):
     cluster.controller.start("--step=observe")
     cluster.job("plain", 2, gate=False)
@@ -70,8 +96,7 @@ def observe(cluster):
 
     cluster.controller.stop()
     cluster.controller.start("--step=observe")
-    cluster.job("last", 2)
-    told(cluster, "last", 2)
+    told_again(cluster, "last")
     assert [pod["spec"]["nodeName"] for pod in cluster.pods("placed")] == nodes
     assert [pod["metadata"]["uid"] for pod in cluster.pods("plain")] == [pod["metadata"]["uid"] for pod in plain], "what runs goes on"
     for name, namespace in (("plain", "default"), ("enrolled", "team"), ("gated", "default"), ("placed", "default"), ("last", "default")):

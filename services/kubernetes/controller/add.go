@@ -24,6 +24,7 @@ import (
 	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/names"
 	"railweave.dev/kubernetes/placement"
+	"railweave.dev/kubernetes/telling"
 )
 
 // Add puts the controller of groups into the manager: it is woken by pods, by their nodes and by events of Railweave.
@@ -38,7 +39,7 @@ func Add(mgr manager.Manager, book *placement.Book, site Site, poke func(), opti
 		return err
 	}
 	r := &Reconciler{Client: mgr.GetClient(), Book: book, Site: site, Options: options, Log: log.WithName("groups"),
-		Recorder: mgr.GetEventRecorder("railweave"), telling: rate.NewLimiter(toldPerSecond, toldAtOnce), helping: rate.NewLimiter(2, 10),
+		Recorder: telling.Recorder{EventRecorder: mgr.GetEventRecorder("railweave")}, telling: rate.NewLimiter(toldPerSecond, toldAtOnce), helping: rate.NewLimiter(2, 10),
 		resited: make(chan struct{}, 1), counts: newCounts(),
 		Owners: &group.Owners{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), GpuResource: options.GpuResource, Claims: options.Claims}}
 	if err := r.register(); err != nil {

@@ -356,7 +356,7 @@ func (r *Reconciler) ask(ctx context.Context, key group.Key, v *view, decided *p
 		decided.Waits = remembered.refused
 		return nil
 	}
-	// Only now: of several events with one reason the API keeps the text of the first, and this is the advice that the job has.
+	// Only now: this is the advice that the job has.
 	if decided.Adopt && body.External != nil && body.External.Advice != "" {
 		r.event(first, corev1.EventTypeNormal, "Observed", body.External.Advice)
 	}
