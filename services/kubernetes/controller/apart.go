@@ -171,7 +171,7 @@ func (r *Reconciler) couldPreempt(ctx context.Context, first *corev1.Pod, v *vie
 	room, ends := 0, false
 	for _, name := range site.Usable {
 		node := &corev1.Node{}
-		if r.Client.Get(ctx, client.ObjectKey{Name: name}, node) != nil || node.Spec.Unschedulable || hurt(node) {
+		if site.Repelling[name] || r.Client.Get(ctx, client.ObjectKey{Name: name}, node) != nil || node.Spec.Unschedulable || hurt(node) {
 			continue
 		}
 		offered := group.Offered(node.Status.Allocatable, r.Options.GpuResource)

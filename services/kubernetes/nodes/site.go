@@ -2,12 +2,14 @@ package nodes
 
 import (
 	"context"
+	"slices"
 	"sort"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"railweave.dev/kubernetes/contract"
 	"railweave.dev/kubernetes/group"
 	"railweave.dev/kubernetes/placement"
 )
@@ -45,11 +47,19 @@ func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, demand *group.Demand, 
 	if err != nil {
 		return placement.Site{}, err
 	}
+	site.Preferences, site.Tolerations = Preferences(pod, matching), placement.Tolerations(pod, known)
+	site.Repelling = repelling(known, site.Tolerations)
 	rooms := roomsFor(pod, demand.Gpus, matching, used, s.GpuResource, func(node string) int { return known[node].Gpus })
+	open := slices.DeleteFunc(slices.Clone(rooms), func(one room) bool { return site.Repelling[one.node] })
 	now := 0
-	count, isNow := together(rooms, size, demand.PodsPerNode)
-	for _, one := range rooms {
+	for _, one := range open {
 		now += one.now
+	}
+	if len(open) == 0 {
+		open = rooms // as it will be when the taints are taken off
+	}
+	count, isNow := together(open, size, demand.PodsPerNode)
+	for _, one := range rooms {
 		switch {
 		case one.pods >= count:
 			site.Usable = append(site.Usable, one.node)
@@ -62,10 +72,21 @@ func (s *Syncer) Of(ctx context.Context, pod *corev1.Pod, demand *group.Demand, 
 	if len(site.Usable) > 0 {
 		site.GpusPerNode = count * demand.Gpus
 	}
-	site.Preferences, site.Tolerations = Preferences(pod, matching), placement.Tolerations(pod, known)
 	sort.Strings(site.Usable)
 	sort.Strings(site.Unusable)
 	return site, nil
+}
+
+// repelling is the nodes with a taint of Railweave's that is not tolerated. They stay usable, as Railweave looks at its taints by itself when they
+// change, but their room is none that the job has.
+func repelling(known map[string]contract.NodeLine, tolerations []contract.Toleration) map[string]bool {
+	nodes := map[string]bool{}
+	for name, line := range known {
+		if placement.Repels(line.Labels, tolerations) {
+			nodes[name] = true
+		}
+	}
+	return nodes
 }
 
 // Untolerated is a taint that keeps the pod off, "" for none. Those that say that the node is not ready come and go, and a cordon is told by

@@ -25,6 +25,7 @@ type Site struct {
 	InUse       bool     // a node is unusable only as long as other pods use its GPUs
 	Preferences []contract.NodePreference
 	Tolerations []contract.Toleration
+	Repelling   map[string]bool // nodes with a taint of Railweave's that none of them is for
 }
 
 // Request is the job that is asked for a group with this number of pods.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -67,4 +68,17 @@ func Tolerations(pod *corev1.Pod, known map[string]contract.NodeLine) []contract
 		tolerations = append(tolerations, wanted[name])
 	}
 	return tolerations
+}
+
+// Repels says that one of these labels is a taint that none of the tolerations is for.
+func Repels(labels map[string]string, tolerations []contract.Toleration) bool {
+	for label, value := range labels {
+		key, is := strings.CutPrefix(label, TaintPrefix)
+		if is && !slices.ContainsFunc(tolerations, func(one contract.Toleration) bool {
+			return one.Key == key && (one.Value == nil || *one.Value == value)
+		}) {
+			return true
+		}
+	}
+	return false
 }
