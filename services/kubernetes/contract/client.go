@@ -254,6 +254,16 @@ func (c *Client) Report(ctx context.Context, id, step string) (*Job, error) {
 	return job, c.call(ctx, http.MethodPost, jobPath(id, "/"+step), nil, nil, job)
 }
 
+// AnswerMove accepts the other place that a job is offered, or declines it.
+func (c *Client) AnswerMove(ctx context.Context, id string, accept bool) (*Job, error) {
+	answer := "decline"
+	if accept {
+		answer = "accept"
+	}
+	job := &Job{}
+	return job, c.call(ctx, http.MethodPost, jobPath(id, "/move/"+answer), nil, nil, job)
+}
+
 func (c *Client) Nodes(ctx context.Context) ([]NodeLine, error) {
 	return list[NodeLine](ctx, c, "/v1/nodes", url.Values{}, 1000)
 }

@@ -198,6 +198,8 @@ func TestRequestsAreThoseOfTheContract(t *testing.T) {
 		"accept":   func() error { _, err := client.Report(ctx, "job-000001", "accept"); return err },
 		"running":  func() error { _, err := client.Report(ctx, "job-000001", "running"); return err },
 		"freed":    func() error { _, err := client.Report(ctx, "job-000001", "freed"); return err },
+		"move":     func() error { _, err := client.AnswerMove(ctx, "job-000001", true); return err },
+		"stay":     func() error { _, err := client.AnswerMove(ctx, "job-000001", false); return err },
 		"nodes":    func() error { _, err := client.Nodes(ctx); return err },
 		"setNodes": func() error { return client.SetNodes(ctx, nil) },
 		"drains":   func() error { _, err := client.NodeDrains(ctx); return err },

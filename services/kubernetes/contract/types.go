@@ -48,7 +48,9 @@ type External struct {
 
 // Launcher asks for the acknowledged lifecycle: offered, accepted, running, releasing.
 type Launcher struct {
-	Acknowledges bool `json:"acknowledges"`
+	Acknowledges   bool   `json:"acknowledges"`
+	Checkpointable bool   `json:"checkpointable,omitempty"` // it may be offered a move to other GPUs
+	ReleaseWithin  string `json:"releaseWithin,omitempty"`
 }
 
 // RankPlace is GPUs of a node, in the order of ranks.
@@ -150,6 +152,13 @@ type Job struct {
 // JobLauncher is where a job with an acknowledged lifecycle stands.
 type JobLauncher struct {
 	Release *Release `json:"release"`
+	Move    *JobMove `json:"move"`
+}
+
+// JobMove is another place that the job is offered: offered, accepted or moving.
+type JobMove struct {
+	State  string `json:"state"`
+	Reason string `json:"reason"`
 }
 
 // Release is why a job gives its GPUs back.

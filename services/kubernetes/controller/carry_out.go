@@ -56,6 +56,9 @@ func each(indices []int, do func(int) error) error {
 }
 
 func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decided *plan.Plan, remembered *memory) error {
+	if err := r.answerMove(ctx, v, decided, remembered.name); err != nil {
+		return err
+	}
 	if err := r.repair(ctx, v, decided, remembered); err != nil {
 		return err
 	}

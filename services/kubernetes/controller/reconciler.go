@@ -305,6 +305,11 @@ func (r *Reconciler) look(ctx context.Context, key group.Key, pods []*corev1.Pod
 		r.demandOf(v, present)
 	}
 	r.members(ctx, v, key, present, layout)
+	// A pod that is placed alone is another group when it comes back.
+	v.demand.Checkpointable = v.demand.Checkpointable && key.Kind != group.SinglePod && !slices.ContainsFunc(v.situation.Members, func(one plan.Member) bool {
+		return !one.Leaving && !one.Owned
+	})
+	v.situation.Checkpointable = v.demand.Checkpointable
 	r.placementOf(ctx, v, remembered)
 	v.situation.NoSpare = !remembered.noSpare.IsZero() && time.Since(remembered.noSpare) < movesAgain
 	if !layout.Ended || len(present) == 0 {
@@ -436,6 +441,7 @@ func (r *Reconciler) placementOf(ctx context.Context, v *view, remembered *memor
 		if release := held.Job.Launcher.Release; release != nil {
 			at.Release = release.Reason
 		}
+		at.Offered = held.Job.Launcher.Move != nil && held.Job.Launcher.Move.State == "offered"
 	}
 	for _, chunk := range held.Chunks {
 		at.Nodes = append(at.Nodes, chunk.Node)

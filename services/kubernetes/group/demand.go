@@ -25,6 +25,9 @@ type Demand struct {
 	Duration    string
 	PodsPerNode int  // 0: as many as there is room for
 	Imex        bool // a ComputeDomain is made for it
+	// Its pods go on from what they saved when they are made again; GraceS is the time in seconds that they have to end.
+	Checkpointable bool
+	GraceS         int64
 }
 
 var (
@@ -68,7 +71,26 @@ func DemandOf(pod *corev1.Pod, resources string, rules *policy.Policy) (Demand, 
 			return demand, fmt.Errorf("annotation %s is %q; write how many pods of %d GPUs share a node, for example \"1\"", names.PodsPerNode, text, demand.Gpus)
 		}
 	}
+	if err := checkpoints(pod, &demand); err != nil {
+		return demand, err
+	}
 	return settled(demand, pod, rules)
+}
+
+// checkpoints reads whether the pods may be ended and made again elsewhere.
+func checkpoints(pod *corev1.Pod, demand *Demand) error {
+	switch text := pod.Annotations[names.Checkpointable]; text {
+	case "", "false":
+		return nil
+	case "true":
+		demand.Checkpointable = true
+	default:
+		return fmt.Errorf("annotation %s is %q; write \"true\" where the pods save their state when they are ended and go on from there, else leave it out", names.Checkpointable, text)
+	}
+	if pod.Spec.TerminationGracePeriodSeconds != nil {
+		demand.GraceS = *pod.Spec.TerminationGracePeriodSeconds
+	}
+	return nil
 }
 
 // settled is the demand as far as the operator allows it to the namespace.

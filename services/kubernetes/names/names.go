@@ -25,6 +25,9 @@ const (
 	Alone        = Prefix + "alone"          // "true": not with the others of its owner, but by itself
 	EnrolledName = Prefix + "enabled"        // label of namespaces whose pods are gated
 
+	// Checkpointable is "true" of pods that save their state when they are ended, and go on from there when they are made again.
+	Checkpointable = Prefix + "checkpointable"
+
 	// What the controller writes on pods.
 	Job    = Prefix + "job"
 	Node   = Prefix + "node"

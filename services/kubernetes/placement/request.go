@@ -42,7 +42,7 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 		GpusPerNode:      demand.Gpus * perNode(demand, pods, site.GpusPerNode),
 		ExpectedDuration: demand.Duration,
 		External:         &contract.External{Scheduler: "kubernetes", ID: key.Namespace + "/" + key.Name},
-		Launcher:         &contract.Launcher{Acknowledges: true},
+		Launcher:         launcher(demand),
 		Queue:            true,
 	}
 	if demand.Guarantee > 0 || demand.QosClass != "" {
@@ -60,6 +60,21 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 	}
 	body.PreferNodes, body.Tolerations = site.Preferences, site.Tolerations
 	return body, nil
+}
+
+// launcher is the terms of the group's job. Pods that save their state when they are ended have the time that they ask for, and some more in which
+// the node agent and their owner are done with them.
+func launcher(demand group.Demand) *contract.Launcher {
+	const (
+		plenty = 5 * 60 // of Railweave's ten minutes
+		more   = 5 * 60
+		most   = 7 * 24 * 3600
+	)
+	terms := &contract.Launcher{Acknowledges: true, Checkpointable: demand.Checkpointable}
+	if demand.Checkpointable && demand.GraceS > plenty {
+		terms.ReleaseWithin = fmt.Sprintf("PT%dS", min(demand.GraceS, most-more)+more)
+	}
+	return terms
 }
 
 // perNode is how many pods share a node: what was asked for, else the most that makes the same number on each.

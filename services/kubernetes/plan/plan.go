@@ -35,6 +35,7 @@ type Placement struct {
 	Reason  string   // why it waits
 	Release string   // why its GPUs are taken back
 	Adopted bool     // it says where pods are, not where they shall go
+	Offered bool     // it runs, and is offered another place, which waits for an answer
 }
 
 type Situation struct {
@@ -56,6 +57,8 @@ type Situation struct {
 	Left, Yields string
 	// For how long the owner has been gone, or has ended, while pods of it wait.
 	Orphaned time.Duration
+	// Whether its pods may be ended and made again elsewhere.
+	Checkpointable bool
 	// Whether the owner can be suspended, so that all pods of the group go and come back, and whether the controller has done so.
 	Suspendable, Suspended bool
 }
@@ -89,6 +92,7 @@ type Plan struct {
 	Resume  bool     // new pods come
 	Release string   // why
 	Report  string   // a step of the acknowledged lifecycle: accept, running or freed
+	Move    Answer   // to the other place that is offered
 	Waits   string   // said to the pods that wait
 	Owners  bool     // some pod cannot be deleted, as none would come in its place
 	Again   time.Duration
@@ -111,7 +115,10 @@ func Make(s *Situation) Plan {
 		}
 		return unplaced(s)
 	}
-	var plan Plan
+	plan := Plan{Move: answer(s)}
+	if plan.Move == Accept {
+		return plan // its pods go once it is releasing: when the others of the plan have accepted too
+	}
 	live, leaving := count(s)
 	if s.Suspended && s.Placement.Phase != "releasing" {
 		plan.Resume = live+leaving == 0

@@ -19,7 +19,8 @@ type job struct {
 	id, phase string // phase queued, or of the lifecycle
 	nodes     []string
 	adopted   bool
-	becomes   string // of releasing
+	becomes   string   // of releasing
+	offered   []string // another place, held for it
 }
 
 type crew struct {
@@ -27,6 +28,7 @@ type crew struct {
 	size         int
 	alive        bool
 	suspendable  bool
+	checkpoints  bool
 	suspended    bool
 	pods         map[int][]*pod // by position; at most one that does not leave
 	job          *job
@@ -46,6 +48,7 @@ type world struct {
 	away    bool
 	jobs    int
 	now     int
+	moved   int
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -54,7 +57,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		w.nodes[fmt.Sprintf("n%d", i)] = true
 	}
 	for i := range 3 {
-		w.crews = append(w.crews, &crew{name: fmt.Sprintf("g%d", i), size: 1 + w.random.IntN(4), alive: true, suspendable: w.random.IntN(2) == 0, pods: map[int][]*pod{}, avoided: map[string]int{}})
+		w.crews = append(w.crews, &crew{name: fmt.Sprintf("g%d", i), size: 1 + w.random.IntN(4), alive: true, suspendable: w.random.IntN(2) == 0, checkpoints: w.random.IntN(4) > 0, pods: map[int][]*pod{}, avoided: map[string]int{}})
 	}
 	return w
 }
@@ -81,10 +84,8 @@ func (w *world) holder(node string) *crew {
 func (w *world) held(node string) bool {
 	for _, one := range w.crews {
 		if one.job != nil {
-			for _, each := range one.job.nodes {
-				if each == node {
-					return true
-				}
+			if slices.Contains(one.job.nodes, node) || slices.Contains(one.job.offered, node) {
+				return true
 			}
 		}
 	}
@@ -190,6 +191,8 @@ func (w *world) trouble() {
 		if w.random.IntN(10) == 0 {
 			one.alive = false
 		}
+	case 9:
+		w.offer(one)
 	case 8: // drained: cordoned, and its pod is evicted
 		if w.closed[node] = !w.closed[node]; w.closed[node] {
 			for _, pods := range one.pods {
@@ -203,7 +206,7 @@ func (w *world) trouble() {
 
 func (w *world) situation(one *crew) *Situation {
 	s := &Situation{Size: one.size, Ended: !one.alive, Away: w.away, Lift: w.away && w.random.IntN(20) == 0, Lost: map[string]string{}, Closed: map[string]string{},
-		Patience: 10 * time.Second, Suspendable: one.suspendable, Suspended: one.suspended && one.alive}
+		Patience: 10 * time.Second, Suspendable: one.suspendable, Suspended: one.suspended && one.alive, Checkpointable: one.checkpoints}
 	for node, up := range w.nodes {
 		if !up {
 			s.Lost[node] = "down"
@@ -240,7 +243,8 @@ func (w *world) situation(one *crew) *Situation {
 	}
 	s.Missing = time.Duration(one.missing) * time.Second
 	if one.job != nil && !w.away {
-		s.Placement = &Placement{ID: one.job.id, Placed: one.job.phase != "queued", Phase: one.job.phase, Nodes: one.job.nodes, Adopted: one.job.adopted, Reason: "full"}
+		s.Placement = &Placement{ID: one.job.id, Placed: one.job.phase != "queued", Phase: one.job.phase, Nodes: one.job.nodes, Adopted: one.job.adopted, Reason: "full",
+			Offered: one.job.phase == "running" && one.job.offered != nil}
 		s.CannotRepair = one.cannotRepair == one.job.id
 	}
 	return s
@@ -293,6 +297,7 @@ func (w *world) control(one *crew) {
 		w.release(one, s)
 		return
 	}
+	w.answer(one, s, done)
 	w.report(one, done.Report)
 	for _, member := range done.Ungate {
 		each := w.podOf(one, s, member)
@@ -409,25 +414,6 @@ func (w *world) release(one *crew, s *Situation) {
 	}
 }
 
-func (w *world) report(one *crew, step string) {
-	switch {
-	case step == "":
-	case step == "accept" && one.job.phase == "offered":
-		one.job.phase = "accepted"
-	case step == "running" && one.job.phase == "accepted":
-		one.job.phase = "running"
-	case step == "freed":
-		if one.job.phase != "releasing" {
-			w.fail("%s: freed in phase %s", one.name, one.job.phase)
-		}
-		w.passesOn(one, "freed")
-		one.job.phase, one.job.nodes = "queued", nil
-		if one.job.becomes == "ended" {
-			one.job = nil
-		}
-	}
-}
-
 // settled says what is wrong in the end, "" for nothing.
 func (w *world) settled() string {
 	for _, one := range w.crews {
@@ -466,7 +452,7 @@ func (w *world) settled() string {
 // group runs as a whole where it was placed, or waits as a whole.
 func TestGroupsOverRandomHistories(t *testing.T) {
 	const seeds = 1000
-	ran := 0
+	ran, moved := 0, 0
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed)
 		for w.now = range 1600 {
@@ -488,11 +474,15 @@ func TestGroupsOverRandomHistories(t *testing.T) {
 		if wrong := w.settled(); wrong != "" {
 			w.fail("%s", wrong)
 		}
+		moved += w.moved
 		for _, one := range w.crews {
 			if one.alive && one.job.phase == "running" {
 				ran++
 			}
 		}
+	}
+	if moved < seeds/10 {
+		t.Errorf("only %d groups moved in %d histories", moved, seeds)
 	}
 	if ran < seeds {
 		t.Errorf("only %d groups ran in %d histories", ran, seeds)
