@@ -4,9 +4,11 @@ the controller accepts, and the same job begins where its place was held.
 
 move_test.py BIN_FOLDER move
 """
+import datetime
 import os
 import subprocess
 import sys
+import time
 
 from cluster import gated, main, note
 
@@ -96,13 +98,33 @@ def moved(cluster, mover, before, pods):
     cluster.no_overlap()
 
 
+def saves(cluster, mover, pods):
+    """What pods say that they have saved counts: without it more would be lost than the queue's policy lets moves lose."""
+    def say(pod, text):
+        cluster.api.patch(f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}", {"metadata": {"annotations": {"railweave.dev/checkpointed": text}}})
+    railweave(cluster, "queue", "configure", "--move-budget", "60")  # six GPUs for ten seconds
+    time.sleep(11)
+    assert "moves.none" in str(cluster.service.request("POST", "/v1/queue/moves", {"for": "head"})[2]) and not moves(cluster)
+    say(pods[0], "noon")
+    cluster.until("what to write is said", lambda: any("write a time like" in text for text in texts(cluster, pods)))
+    say(pods[1], "2020-01-01T00:00:00Z")
+    cluster.until("why it does not count is said", lambda: any("does not count" in text for text in texts(cluster, pods)))
+    assert shown(cluster, mover)["checkpointedAt"] is None
+    now = datetime.datetime.now(datetime.timezone.utc)
+    say(pods[0], now.isoformat())
+    kept = cluster.until("it counts", lambda: shown(cluster, mover)["checkpointedAt"])
+    assert datetime.datetime.fromisoformat(kept) == now, (kept, now)
+
+
 def move(cluster):
     cluster.controller.start()
     railweave(cluster, "queue", "configure", "--min-runtime", "PT0S")
     mover, nodes = scattered(cluster)
     pods = cluster.pods("mover")
     assert shown(cluster, mover)["launcher"]["checkpointable"] and not shown(cluster, cluster.job_of("default/job/first"))["launcher"]["checkpointable"]
+    saves(cluster, mover, pods)
     railweave(cluster, "queue", "defrag", "--for", "head", "--carry-out")
+    railweave(cluster, "queue", "configure", "--move-budget", "360000")
     moved(cluster, mover, nodes, pods)
     end(cluster, "full", "first", "mover", "waits")
 

@@ -264,6 +264,12 @@ func (c *Client) AnswerMove(ctx context.Context, id string, accept bool) (*Job, 
 	return job, c.call(ctx, http.MethodPost, jobPath(id, "/move/"+answer), nil, nil, job)
 }
 
+// Checkpoint tells when a job has saved its state.
+func (c *Client) Checkpoint(ctx context.Context, id string, at time.Time) (*Job, error) {
+	job := &Job{}
+	return job, c.call(ctx, http.MethodPost, jobPath(id, "/checkpoint"), url.Values{"at": {at.UTC().Format(time.RFC3339Nano)}}, nil, job)
+}
+
 func (c *Client) Nodes(ctx context.Context) ([]NodeLine, error) {
 	return list[NodeLine](ctx, c, "/v1/nodes", url.Values{}, 1000)
 }

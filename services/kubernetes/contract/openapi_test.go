@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -200,6 +201,7 @@ func TestRequestsAreThoseOfTheContract(t *testing.T) {
 		"freed":    func() error { _, err := client.Report(ctx, "job-000001", "freed"); return err },
 		"move":     func() error { _, err := client.AnswerMove(ctx, "job-000001", true); return err },
 		"stay":     func() error { _, err := client.AnswerMove(ctx, "job-000001", false); return err },
+		"saved":    func() error { _, err := client.Checkpoint(ctx, "job-000001", time.Now()); return err },
 		"nodes":    func() error { _, err := client.Nodes(ctx); return err },
 		"setNodes": func() error { return client.SetNodes(ctx, nil) },
 		"drains":   func() error { _, err := client.NodeDrains(ctx); return err },

@@ -147,6 +147,8 @@ type Job struct {
 	Version  int64        `json:"version"`
 	Spec     StoredSpec   `json:"spec"`
 	Launcher *JobLauncher `json:"launcher"`
+
+	CheckpointedAt *string `json:"checkpointedAt"`
 }
 
 // JobLauncher is where a job with an acknowledged lifecycle stands.

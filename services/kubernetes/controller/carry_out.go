@@ -83,6 +83,9 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 			return err
 		}
 	}
+	if err := r.tellSaved(ctx, v, remembered); err != nil {
+		return err
+	}
 	if err := r.resite(ctx, v, remembered); err != nil {
 		return err
 	}

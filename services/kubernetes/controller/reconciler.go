@@ -83,6 +83,7 @@ type memory struct {
 	failed       map[string]time.Time // nodes on which a pod of it could not begin, and until when they are avoided
 	cannotRepair string               // the job that could not be repaired
 	refused      string
+	saved        string    // the newest time of a saved state that was told
 	sited        int64     // number of changes of nodes that its job knows
 	avoiding     int       // number of nodes that it was told to avoid
 	inUse        bool      // its job was told of nodes that it may not have only as long as their GPUs are used

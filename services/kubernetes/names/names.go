@@ -27,6 +27,8 @@ const (
 
 	// Checkpointable is "true" of pods that save their state when they are ended, and go on from there when they are made again.
 	Checkpointable = Prefix + "checkpointable"
+	// Checkpointed is when the group has saved its state, RFC 3339: of its pods' the latest.
+	Checkpointed = Prefix + "checkpointed"
 
 	// What the controller writes on pods.
 	Job    = Prefix + "job"
