@@ -61,10 +61,13 @@ HookJob read_hook_job(const std::function<const char*(const char* name)>& enviro
   return job;
 }
 
-std::string Hooks::missing(const HookJob& job, const std::string& name) {
+std::string Hooks::missing(const HookJob& job, const SlurmJob& known) {
   try {
     if (held_.empty()) {
-      std::string id = placement_of(service_, job.cluster, name);
+      std::string id = placement_of(service_, job.cluster, known.key());
+      // Where it has moved it is the placement of an earlier start.
+      for (unsigned start = known.restarts; id.empty() && start-- > 0;)
+        id = placement_of(service_, job.cluster, known.key_of_start(start));
       if (id.empty()) return "Railweave does not hold its GPUs";
       const Json held = service_.get(Target("/v1/jobs").segment(id));
       std::vector<std::string> nodes;
@@ -85,7 +88,7 @@ void Hooks::prolog(const HookJob& job, double within_s) {
   if (!*known || (*known)->gpus == 0) return;
   auto pause = std::chrono::milliseconds(100);
   while (true) {
-    const std::string lacks = missing(job, (*known)->key());
+    const std::string lacks = missing(job, **known);
     if (lacks.empty()) return;
     if (Clock::now() + pause >= deadline) return say_("job " + job.number + " starts all the same: " + lacks);
     std::this_thread::sleep_for(pause);
@@ -113,7 +116,8 @@ void Hooks::epilog(const HookJob& job) {
     service_.send(cli::json_request(api::Method::post, Target("/v1/jobs").segment(id).path(what), body),
                   [](int status) { return status == 404 || status == 409 || status == 422; });
   };
-  post("/complete", Json::object());
+  const Json move = cli::field(cli::field(service_.get(Target("/v1/jobs").segment(id)), "launcher"), "move");
+  if (cli::text_of(move, "state") != "moving") post("/complete", Json::object());  // else it goes on elsewhere
   post("/freed", {{"nodes", {job.node}}});
 }
 

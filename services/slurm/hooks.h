@@ -8,6 +8,7 @@
 
 #include "services/railweave/connection/service.h"
 #include "services/slurm/slurm_cluster.h"
+#include "services/slurm/slurm_job.h"
 
 namespace railweave::slurm {
 
@@ -35,7 +36,7 @@ class Hooks {
 
  private:
   // What is still missing; "": nothing.
-  std::string missing(const HookJob& job, const std::string& name);
+  std::string missing(const HookJob& job, const SlurmJob& known);
 
   SlurmCluster& slurm_;
   cli::Service& service_;

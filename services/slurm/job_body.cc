@@ -41,14 +41,18 @@ Result<void> read_word(std::string_view name, std::string_view value, Json& body
     body["topology"]["job"]["required"] = value;
   } else if (name == "priority") {
     body["priority"] = value;
+  } else if (name == "checkpointable" && value.empty()) {
+    body["launcher"]["checkpointable"] = true;
   } else if (name == "tolerate" && !value.empty()) {
     const std::size_t equals = value.find('=');
     Json toleration{{"key", value.substr(0, equals)}};
     if (equals != std::string_view::npos) toleration["value"] = value.substr(equals + 1);
     body["tolerations"].push_back(std::move(toleration));
   } else {
-    return refuse(fmt::format(
-        "the comment's '{}' is none of tp, pp, dp, cp, ep, guarantee, class, level, priority and tolerate", name));
+    return refuse(
+        fmt::format("the comment's '{}' is none of tp, pp, dp, cp, ep, guarantee, class, level, priority, tolerate and "
+                    "checkpointable",
+                    name));
   }
   return {};
 }
@@ -90,6 +94,11 @@ std::string key_of_placement(const std::string& cluster, const std::string& name
   return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
 }
 
+bool is_checkpointable(const SlurmJob& job) {
+  Json body;
+  return read_comment(job.comment, body) && body.contains("launcher");
+}
+
 Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* running, const NodeChoice& choice) {
   const bool exact = running != nullptr && !running->ranks.empty();
   if (job.nodes == 0) return refuse("its number of nodes is not known");
@@ -111,9 +120,9 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
   body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
   if (job.time_limit_s > 0) body["expectedDuration"] = fmt::format("PT{}S", job.time_limit_s);
   const auto seconds = [](std::int64_t s) { return fmt::format("PT{}S", s); };
-  body["launcher"] = {{"acceptWithin", seconds(owner.accept_s)},
-                      {"notice", seconds(owner.notice_s)},
-                      {"releaseWithin", seconds(owner.release_s)}};
+  body["launcher"]["acceptWithin"] = seconds(owner.accept_s);
+  body["launcher"]["notice"] = seconds(owner.notice_s);
+  body["launcher"]["releaseWithin"] = seconds(owner.release_s);
   if (job.exclusive && running == nullptr) body["topology"]["exclusive"] = "node";
   if (exact) {
     for (const RankRun& run : running->ranks)

@@ -24,6 +24,9 @@ std::string placement_name(const std::string& cluster, const std::string& key);
 // The key() of the job that a placement's name is of; "": of no job of this cluster.
 std::string key_of_placement(const std::string& cluster, const std::string& name);
 
+// Its comment says that it goes on from what it saved when it is requeued: "railweave: checkpointable".
+bool is_checkpointable(const SlurmJob& job);
+
 // The nodes that a job may not have, and those that it may; both sorted. Borrowed.
 struct NodeChoice {
   std::span<const std::string> excluded, allowed;

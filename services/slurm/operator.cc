@@ -54,7 +54,7 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 CycleReport Operator::cycle(std::int64_t now_s) {
   // Railweave first: a job that ends in between is seen to have ended in the next cycle, and none is ended too soon.
   Placements::Active active = placements_.active();
-  Situation situation{.placements = std::move(active.by_key), .now_s = now_s, .patience_s = options_.patience_s};
+  Situation situation{.now_s = now_s, .patience_s = options_.patience_s};
   read_blocks(now_s);
   situation.has_blocks = blocks_.exist();
   read_rules(now_s);
@@ -63,6 +63,8 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   for (SlurmJob& job : read.jobs) {
     if (pins_by_others(job) && job.pending() && job.marked()) job.set_pinned_by_others();
   }
+  follow_moves(read.jobs, active);
+  situation.placements = std::move(active.by_key);
   read_steps(read.jobs);
   if (!settings_.tracks_gpus) count_gpus(read.jobs);
   situation.jobs = &read.jobs;
@@ -81,6 +83,7 @@ CycleReport Operator::cycle(std::int64_t now_s) {
   end(plan, report);
   adopt(plan, situation, report);
   evict(plan, situation, report);
+  answer_moves(situation);
   repin(plan, situation, report);
   for (const auto& [job, why] : plan.leave) {
     const auto held = situation.placements.find(job->key());

@@ -56,6 +56,11 @@ class Operator {
   // Nodes of jobs that are not held are left out of requests: they become unavailable.
   void adopt(const Plan& plan, Situation& situation, CycleReport& report);
   void evict(const Plan& plan, const Situation& situation, CycleReport& report);
+  // A job that has moved is requeued, and what is held for it has the name of its first start: it is this start's.
+  void follow_moves(const std::vector<SlurmJob>& jobs, Placements::Active& active);
+  void follow(const SlurmJob& job, const std::string& key, std::map<std::string, Held>& placements);
+  // Accepts other places for running jobs that say that they can be requeued.
+  void answer_moves(const Situation& situation);
   void repin(const Plan& plan, const Situation& situation, CycleReport& report);
   void place(const Plan& plan, const Situation& situation, CycleReport& report);
   using Reasons = std::map<std::string, std::vector<const SlurmJob*>>;

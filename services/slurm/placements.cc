@@ -194,6 +194,46 @@ void Placements::end(const Held& held, const std::string& reason) {
   }
 }
 
+std::vector<std::string> Placements::offered_moves() {
+  ++calls_;
+  std::vector<std::string> ids;
+  const Json answer = service_.get(Target("/v1/queue/moves"));
+  for (const Json& move : cli::list(answer, "moves")) {
+    if (cli::text_of(move, "state") == "offered") ids.push_back(cli::text_of(move, "job"));
+  }
+  return ids;
+}
+
+void Placements::answer_move(const std::string& id, bool accept) {
+  say(Target("/v1/jobs").segment(id).path(accept ? "/move/accept" : "/move/decline"));
+}
+
+bool Placements::is_moving(const std::string& id) {
+  ++calls_;
+  const Json job = service_.get(Target("/v1/jobs").segment(id));
+  return cli::text_of(cli::field(cli::field(job, "launcher"), "move"), "state") == "moving";
+}
+
+std::optional<Held::Phase> Placements::freed(const std::string& id) {
+  say(Target("/v1/jobs").segment(id).path("/freed"));
+  ++calls_;
+  const Json job = service_.get(Target("/v1/jobs").segment(id));
+  if (cli::text_of(job, "state") != "placed") return std::nullopt;
+  return phase_of(job);
+}
+
+bool Placements::starts_again(const std::string& id) {
+  ++calls_;
+  const Json job = service_.get(Target("/v1/jobs").segment(id));
+  const Json& history = cli::list(job, "history");
+  for (auto line = history.rbegin(); line != history.rend(); ++line) {
+    const std::string code = cli::text_of(cli::field(*line, "message"), "code");
+    if (code == "move.moved") return true;
+    if (code == "launch.running") return false;
+  }
+  return false;
+}
+
 std::optional<Leave> Placements::leave(const std::string& id) {
   ++calls_;
   const Json job = service_.get(Target("/v1/jobs").segment(id));

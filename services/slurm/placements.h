@@ -73,6 +73,15 @@ class Placements {
   void release(const std::string& id, const std::string& reason);
   // Slurm has left its nodes, or never began.
   void end(const Held& held, const std::string& reason);
+  // Jobs that are offered another place, which wait for an answer.
+  std::vector<std::string> offered_moves();
+  void answer_move(const std::string& id, bool accept);
+  // It makes way for a move, and its new place is held for it.
+  bool is_moving(const std::string& id);
+  // Slurm has left its nodes, and it goes on: the phase in which it is now; none: it has no place.
+  std::optional<Held::Phase> freed(const std::string& id);
+  // It has moved, and has not run at its new place.
+  bool starts_again(const std::string& id);
   // none: it is not to be given back any more.
   std::optional<Leave> leave(const std::string& id);
 

@@ -186,7 +186,7 @@ def agrees(cluster, job, restarts=0):
 def run(part, test, generator=("rail-optimized",), rename=None, plain=None, options=(), settings=(), judged=(), node_settings=None,
         gres=None):
     """Runs a test on a cluster of its own; plain: without one. rename: is called with the fabric's file before anything has it. settings:
-    lines of slurm.conf. node_settings: of each node, gres: what makes gres.conf of the folder. judged: operations that railweave-slurm has to use; all its requests and answers are then held to the contract.
+    lines of slurm.conf, or what makes them of the folder and the service. node_settings: of each node, gres: what makes gres.conf of the folder. judged: operations that railweave-slurm has to use; all its requests and answers are then held to the contract.
     The answer is main()'s."""
     if code := cannot_run():
         return code
@@ -203,7 +203,7 @@ def run(part, test, generator=("rail-optimized",), rename=None, plain=None, opti
             railweave(service, "fabric", "import", str(folder / "fabric.json"))
             for tenant in ("research", "physics"):
                 railweave(service, "tenants", "put", tenant, "--max-priority", "high")
-            cluster = Cluster(folder, service, settings, node_settings, gres)
+            cluster = Cluster(folder, service, settings(folder, service) if callable(settings) else settings, node_settings, gres)
             judge = Judged(service) if judged else contextlib.nullcontext()
             try:
                 with judge:

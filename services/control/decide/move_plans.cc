@@ -19,7 +19,7 @@ using scheduler::WaitCode;
 
 bool is_movable(const ClusterState& state, const Job& job, std::int64_t now_us) {
   if (!job.holds_gpus() || !job.launch || job.launch->phase != LaunchPhase::running || job.move) return false;
-  if (!job.launch->terms.checkpointable || !job.launch->requeues || job.adopted || job.guarantee) return false;
+  if (!job.launch->terms.checkpointable || job.adopted || job.guarantee) return false;
   if (!job.placement.idle_gpus.empty() || !job.damage.empty()) return false;
   const auto tenant = state.tenants->find(job.spec.tenant);
   if (tenant == state.tenants->end() || !tenant->second.moves) return false;

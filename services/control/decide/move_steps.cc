@@ -28,9 +28,15 @@ Message lost_place(const ClusterState& state, const Job& job) {
   return {};
 }
 
+// Without its place it waits in the queue, or ends where another scheduler has its queue.
+EventBody without_place(const Job& job, Message why) {
+  if (job.launch->requeues) return MoveEnded{job.id, std::move(why)};
+  return JobEnded{job.id, JobState::cancelled, std::move(why)};
+}
+
 // Its GPUs are free: it starts where it was to go.
 EventBody placed_or_ended(const ClusterState& state, const JobPtr& job, PlacerCache& placers) {
-  if (auto lost = lost_place(state, *job); !lost.empty()) return MoveEnded{job->id, std::move(lost)};
+  if (auto lost = lost_place(state, *job); !lost.empty()) return without_place(*job, std::move(lost));
   scheduler::Placement placement;
   placement.gpu_of_rank = job->move->gpu_of_rank;
   placement.block_gpus = job->spec.parallelism.tensor;
@@ -41,10 +47,10 @@ EventBody placed_or_ended(const ClusterState& state, const JobPtr& job, PlacerCa
   GuaranteeGate gate(state, placers.guarantees(), placers.reach(state), searched);
   const auto planned = placement.gpu_of_rank;
   if (auto why = gate.start(queued_job(*job), placement, {}, placer); !why.empty()) {
-    return MoveEnded{job->id, std::move(why)};
+    return without_place(*job, std::move(why));
   }
   if (placement.gpu_of_rank != planned) {
-    return MoveEnded{job->id, Message("move.noBandwidth", {"its guarantee does not fit at its new place"})};
+    return without_place(*job, Message("move.noBandwidth", {"its guarantee does not fit at its new place"}));
   }
   auto moved = std::make_shared<Job>(*job);
   moved->move.reset();

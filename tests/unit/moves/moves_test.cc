@@ -22,10 +22,11 @@ class MovesTest : public ControlTest {
     must(accept(topology_));
     for (const char* tenant : {"research", "guests"}) must(PutTenant{{.name = tenant, .max_priority = "high"}, {}});
   }
-  JobId submit(const std::string& tenant, std::uint32_t tensor, std::uint32_t data, bool checkpointable = true) {
+  JobId submit(const std::string& tenant, std::uint32_t tensor, std::uint32_t data, bool checkpointable = true,
+               bool queue = true) {
     SubmitJob command = submit_job(tenant, tensor, data);
     command.spec.expected_duration_s = 360'000;
-    command.queue = true;
+    command.queue = queue;
     command.launch = LaunchTerms{};
     command.launch->checkpointable = checkpointable;
     const auto result = ask(std::move(command));
@@ -36,16 +37,16 @@ class MovesTest : public ControlTest {
     must(AdvanceLaunch{id, LaunchPhase::accepted});
     must(AdvanceLaunch{id, LaunchPhase::running});
   }
-  JobId running(const std::string& tenant, std::uint32_t gpus, bool checkpointable = true) {
-    const JobId id = submit(tenant, 1, gpus, checkpointable);
+  JobId running(const std::string& tenant, std::uint32_t gpus, bool checkpointable = true, bool queue = true) {
+    const JobId id = submit(tenant, 1, gpus, checkpointable, queue);
     run(id);
     return id;
   }
   // Three jobs of five GPUs, one on each of three hosts, of which the second saved its state last; and one that waits for six
   // GPUs of one host.
-  void fragment() {
+  void fragment(bool queue = true) {
     start_with_hosts(3);
-    for (JobId& id : at_) id = running("research", 5);
+    for (JobId& id : at_) id = running("research", 5, true, queue);
     waits_ = submit("guests", 6, 1);
     pass(1'000 * kSecond);
     must(CheckpointJob{at_[1], clock_us_ - 100 * kSecond});
@@ -105,6 +106,34 @@ class MovesTest : public ControlTest {
   JobId at_[3];
   JobId waits_;
 };
+
+// Another scheduler has its queue, as Slurm has: it moves as well, and ends where its place is lost meanwhile.
+TEST_F(MovesTest, AJobOfAnotherQueueMoves) {
+  fragment(false);
+  must(OfferMoves{});
+  ASSERT_TRUE(job(at_[1])->move);
+  const auto place = job(at_[1])->move->gpu_of_rank;
+  must(AnswerMove{at_[1], true});
+  must(FreeJob{at_[1], {}, false});
+  EXPECT_EQ(job(at_[1])->placement.gpu_of_rank, place);
+  EXPECT_EQ(phase(at_[1]), LaunchPhase::offered);
+  EXPECT_EQ(job(waits_)->state, JobState::placed);
+  EXPECT_EQ(fault(), "");
+  restart();
+}
+
+TEST_F(MovesTest, AJobOfAnotherQueueEndsWithoutItsPlace) {
+  fragment(false);
+  must(OfferMoves{});
+  const auto to = topology_->host(job(at_[1])->move->gpu_of_rank.front());
+  must(AnswerMove{at_[1], true});
+  must(RequestDrain{
+      {DrainKind::node, std::string(topology_->name(to))}, "a fan", true, {}, loop_->state()->view_version});
+  must(FreeJob{at_[1], {}, false});
+  EXPECT_EQ(job(at_[1])->state, JobState::cancelled) << "it would wait in a queue that no launcher looks at";
+  EXPECT_EQ(fault(), "");
+  restart();
+}
 
 TEST_F(MovesTest, TheCheapestJobMovesAndTheFirstOneStarts) {
   fragment();
