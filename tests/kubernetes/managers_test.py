@@ -8,6 +8,7 @@ import sys
 
 from cluster import gated, main, note
 from kubernetes_manager import Manager, missing
+from move_test import over, railweave, scattered
 
 DEFAULT = "namespaces/team"  # an enrolled namespace: pods get their gate and environment from the webhook
 
@@ -73,6 +74,25 @@ def jobset(cluster, manager):
     cluster.api.delete(f"{path}/llm")
     cluster.placed("team/jobset/large", waiting, 12)
     cluster.api.delete(f"{path}/large")
+    everything_free(cluster)
+    # One moves: its Jobs fail as their pods are ended, JobSet makes them again, and their place is held meanwhile.
+    railweave(cluster, "queue", "configure", "--min-runtime", "PT0S")
+
+    def make(_):
+        worker = job(1)
+        worker["spec"]["template"] = template(cluster, 3, checkpointable="true", pods_per_node="1")
+        manager.create(path, {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "mover"}, "spec": {
+            "failurePolicy": {"maxRestarts": 3}, "replicatedJobs": [{"name": "workers", "replicas": 2, "template": worker}]}})
+    moving = lambda: ordered(cluster, f"{label}jobset-name=mover", lambda labels: int(labels[f"{label}job-index"]))  # noqa: E731
+    mover, nodes = scattered(cluster, make, "team/jobset/mover", moving)
+    railweave(cluster, "queue", "defrag", "--for", "head", "--carry-out")
+    over(cluster, mover)
+    after = cluster.placed("team/jobset/mover", moving, 2, 3)
+    assert cluster.job_of("team/jobset/mover") == mover and not set(after) & set(nodes), (nodes, after)
+    assert sorted(cluster.placed_job("waits", 2)) == sorted(nodes)
+    cluster.api.delete(f"{path}/mover")
+    for name in ("full", "first", "waits"):
+        cluster.end_job(name)
 
 
 def lws(cluster, manager):

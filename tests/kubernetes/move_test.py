@@ -53,8 +53,9 @@ def of_set(cluster):
 
 def scattered(cluster, make=lambda cluster: cluster.job("mover", 2, gpus=3, annotations=CHECKPOINTABLE), group="default/job/mover", read=None):
     """Jobs of five GPUs on two nodes, and one of three on each of the two others that keeps a job of two whole nodes from starting."""
-    cluster.job("full", 6)
-    cluster.placed_job("full", 6)
+    full = len(cluster.names) - 4
+    cluster.job("full", full)
+    cluster.placed_job("full", full)
     for name, pods, gpus in (("first", 2, 5), ("beside", 2, 3)):
         cluster.job(name, pods, gpus=gpus, annotations={"railweave.dev/pods-per-node": "1"})
         cluster.placed_job(name, pods, gpus)
