@@ -49,9 +49,14 @@ def scattered(cluster, *options, comment="railweave: checkpointable"):
     id_, nodes = runs(cluster, mover)
     cluster.slurm.run("scancel", beside)
     wait_for(lambda: f"{beside}.0" not in cluster.held(), "beside is gone")
+    return [full, first, mover], id_, nodes, two_nodes(cluster)
+
+
+def two_nodes(cluster):
+    """A job of Railweave's own that waits for two whole nodes."""
     status, _, answer = cluster.service.request("POST", "/v1/jobs", {"tenant": "physics", "gpus": 16, "gpusPerNode": 8, "expectedDuration": "PT1H", "queue": True})
     assert status == 201 and answer["state"] == "queued", answer
-    return [full, first, mover], id_, nodes, answer["id"]
+    return answer["id"]
 
 
 def runs(cluster, job, start=0, id_=None):
@@ -71,9 +76,9 @@ def offer(cluster):
     cluster.railweave("queue", "defrag", "--for", "head", "--carry-out")
 
 
-def moved(cluster, mover, id_, before, waits):
-    wait_for(lambda: cluster.job(mover).get("Restarts") == "1", f"it is requeued\n{cluster.log()}", 60)
-    _, nodes = runs(cluster, mover, 1, id_)
+def moved(cluster, mover, id_, before, waits, start=1):
+    wait_for(lambda: cluster.job(mover).get("Restarts") == str(start), f"it is requeued\n{cluster.log()}", 60)
+    _, nodes = runs(cluster, mover, start, id_)
     assert not set(nodes) & set(before), (before, nodes)
     wait_for(lambda: job_of(cluster, waits)["state"] == "placed", "what waited starts")
     assert sorted(job_of(cluster, waits)["nodeList"]) == before
@@ -85,7 +90,8 @@ def moved(cluster, mover, id_, before, waits):
     # It stays held by that job for as long as it runs, and no other is made for it.
     time.sleep(3)
     assert [key for key in cluster.held() if key.startswith(f"{mover}.")] == [f"{mover}.0"] and cluster.held()[f"{mover}.0"] == id_
-    assert (cluster.folder / f"out.{mover}.4294967294").read_text().count("BEGAN") == 2
+    assert (cluster.folder / f"out.{mover}.4294967294").read_text().count("BEGAN") == start + 1
+    return nodes
 
 
 def over(cluster, jobs, waits):
@@ -98,11 +104,20 @@ def test_moves(cluster):
     jobs, id_, nodes, waits = scattered(cluster)
     assert job_of(cluster, id_)["launcher"]["checkpointable"]
     offer(cluster)
-    moved(cluster, jobs[2], id_, nodes, waits)
+    there = moved(cluster, jobs[2], id_, nodes, waits)
+    # And back again, for another job.
+    cluster.service.request("DELETE", f"/v1/jobs/{waits}")
+    jobs.append(cluster.submit("-N", "2", "-w", ",".join(nodes), "--gres=gpu:5", *RESEARCH))
+    wait_for(lambda: f"{jobs[3]}.0" in cluster.held(), f"it is held where Slurm began it\n{cluster.log()}")
+    cluster.slurm.run("scancel", jobs[1])
+    wait_for(lambda: f"{jobs[1]}.0" not in cluster.held(), "its GPUs are free")
+    waits = two_nodes(cluster)
+    offer(cluster)
+    assert moved(cluster, jobs[2], id_, there, waits, 2) == nodes
     # Requeued by hand it is placed again, as a job of its own.
     cluster.slurm.run("scontrol", "requeue", jobs[2])
-    wait_for(lambda: f"{jobs[2]}.2" in cluster.held() and job_of(cluster, id_)["state"] != "placed", f"another placement\n{cluster.log()}", 60)
-    runs(cluster, jobs[2], 2)
+    wait_for(lambda: f"{jobs[2]}.3" in cluster.held() and job_of(cluster, id_)["state"] != "placed", f"another placement\n{cluster.log()}", 60)
+    runs(cluster, jobs[2], 3)
     over(cluster, jobs, waits)
     # What cannot be requeued stays.
     jobs, id_, nodes, waits = scattered(cluster, "--no-requeue")

@@ -135,6 +135,21 @@ TEST(JobBody, SaysWhatTheCommentSays) {
   EXPECT_EQ(key_of_placement("cpu", "slurm/gpu/17.0"), "");
 }
 
+TEST(JobBody, MayMoveWhereTheCommentSaysSo) {
+  for (const auto& [comment, may] : {std::pair{"railweave: tp=4 checkpointable", true},
+                                     {"railweave: checkpointable", true},
+                                     {"checkpointable railweave: tp=4", false},
+                                     {"railweave: checkpointable=no", false},
+                                     {"", false}}) {
+    auto values = waiting("17");
+    values["Comment"] = comment;
+    const SlurmJob job = job_of(values);
+    EXPECT_EQ(is_checkpointable(job), may) << comment;
+    const auto body = job_body({"gpu", ""}, job, nullptr, {});
+    EXPECT_EQ(body && body->at("launcher").value("checkpointable", false), may) << comment;
+  }
+}
+
 TEST(JobBody, AnExclusiveJobHasItsNodesForItself) {
   auto values = waiting("17");
   values["OverSubscribe"] = "NO";
