@@ -1,8 +1,11 @@
 // Jobs that Railweave offers another place: they are requeued, and begin where it was held for them.
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "services/slurm/job_body.h"
 #include "services/slurm/operator.h"
+#include "services/slurm/ranks/admin_comment.h"
 
 namespace railweave::slurm {
 
@@ -32,7 +35,11 @@ void Operator::follow(const SlurmJob& job, const std::string& key, std::map<std:
   } else if (!has_run) {
     is_its_own = placements_.starts_again(held.id);
   } else if (held.phase == Held::Phase::releasing && placements_.is_moving(held.id)) {
-    if (const auto phase = placements_.freed(held.id)) {
+    // Unpinned first: its old GPUs pass on, and Slurm must not begin it there by itself.
+    const std::string mark = std::string(kMarkWord) + "moves to other GPUs, which are held for it";
+    if (!update(job, {pin_text(job, {}), fmt::format("StartTime=now+{}", options_.grace_s)}, mark)) {
+      is_its_own = true;  // it has just begun, and is told to leave again
+    } else if (const auto phase = placements_.freed(held.id)) {
       held.phase = *phase;
       is_its_own = true;
       say_("job " + job.id + " moves with " + held.id);
