@@ -141,6 +141,7 @@ constexpr std::tuple kTablesFields{required_field("source", &SubnetTables::sourc
                                    optional_field("digest", &SubnetTables::digest),
                                    optional_field("reader", &SubnetTables::reader),
                                    optional_field("reason", &SubnetTables::reason),
+                                   optional_field("levels", &SubnetTables::levels),
                                    optional_field("unread", &SubnetTables::unread),
                                    optional_field("lostPairs", &SubnetTables::lost_pairs)};
 // In snapshots.

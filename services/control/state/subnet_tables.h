@@ -23,9 +23,10 @@ constexpr std::string_view to_string(TablesSource source) { return to_text(sourc
 
 struct SubnetTables {
   TablesSource source = TablesSource::unknown;
-  std::string digest;            // of the tables seen, 16 hexadecimal digits; "": of none
-  std::string reader;            // the process that read them: no other one has them
-  std::string reason;            // why they are unknown, or why others than the wanted ones are in force
+  std::string digest;  // of the tables seen, 16 hexadecimal digits; "": of none
+  std::string reader;  // the process that read them: no other one has them
+  std::string reason;  // why they are unknown, or why others than the wanted ones are in force
+  std::string levels;  // whose service levels senders are told, "layered on 2 lanes"; "": level 0, or not known
   std::uint64_t lost_pairs = 0;  // of end ports that cables connect and these tables do not, as last walked
   std::uint64_t unread = 0;      // switches that are there, and whose tables are not among what was read
   std::int64_t since_us = 0;
@@ -33,7 +34,7 @@ struct SubnetTables {
 
   [[nodiscard]] bool says_the_same_as(const SubnetTables& other) const {
     return source == other.source && digest == other.digest && reader == other.reader && reason == other.reason &&
-           unread == other.unread && lost_pairs == other.lost_pairs;
+           levels == other.levels && unread == other.unread && lost_pairs == other.lost_pairs;
   }
 };
 

@@ -23,7 +23,7 @@ std::uint16_t path_levels(const FabricRoutes& routes, std::span<const PortId> po
     const DestinationId id = scope.find(port);
     if (!leaf || !id) continue;
     const PlaneId plane = scope.plane_of(leaf);
-    if (plane.index() >= lanes.size() || lanes[plane.index()].path_level.empty() || routes.is_seen(plane)) continue;
+    if (plane.index() >= lanes.size() || lanes[plane.index()].path_level.empty()) continue;
     const std::uint32_t home = scope.plane(plane).home_of[scope.local(leaf)];
     if (home == Plane::kNone) continue;
     if (ends[plane].destinations.emplace(home, scope.local(id)).second) ++ends[plane].of_home[home];

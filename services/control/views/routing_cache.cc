@@ -20,7 +20,7 @@ bool same_view(const FabricView& a, const FabricView& b) {
   return same;
 }
 
-// One lane for everything, as the levels that another subnet manager gives to paths are not known.
+// One lane for everything, where the levels that a subnet manager gives to paths are not known.
 fabric::Routing with_seen(const fabric::Routing& wanted, const std::vector<SeenTablesPtr>& seen) {
   fabric::Routing routing = wanted;
   routing.state = nullptr;
@@ -28,7 +28,9 @@ fabric::Routing with_seen(const fabric::Routing& wanted, const std::vector<SeenT
     for (const auto plane : one->planes) {
       routing.tables.share_plane(one->tables, plane);
       if (plane.index() < routing.orders.size()) routing.orders[plane.index()] = nullptr;
-      if (plane.index() < routing.lanes.planes.size()) routing.lanes.planes[plane.index()] = {};
+      if (plane.index() >= routing.lanes.planes.size()) continue;
+      const auto& told = one->lanes.planes;
+      routing.lanes.planes[plane.index()] = plane.index() < told.size() ? told[plane.index()] : fabric::PlaneLanes{};
     }
   }
   return routing;

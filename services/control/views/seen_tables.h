@@ -19,6 +19,7 @@ struct SeenTables {
   std::string subnet, digest, reader;  // as SubnetTables
   fabric::ForwardingTables tables;     // of the whole accepted fabric; only `planes` were seen
   std::vector<fabric::PlaneId> planes;
+  fabric::Lanes lanes = {};  // whose levels senders are told; empty: they are not known, or told none
 };
 using SeenTablesPtr = std::shared_ptr<const SeenTables>;
 

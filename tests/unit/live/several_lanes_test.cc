@@ -129,6 +129,14 @@ class SeveralLanesTest : public LiveTest {
     EXPECT_TRUE(report.verified());
     EXPECT_EQ(report.unreachable_pairs, 0U);
   }
+  [[nodiscard]] std::vector<JobId> placed() const {
+    std::vector<JobId> ids;
+    loop_->state()->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      if (job->holds_gpus()) ids.push_back(job->id);
+      return true;
+    });
+    return ids;
+  }
   void settle_for(int seconds) {
     for (int i = 0; i < seconds; ++i) step(1'000);
   }
@@ -201,6 +209,66 @@ TEST_F(SeveralLanesTest, WherePortsHaveTooFewLanesRoutesGoUpAndDownUntilTheyHave
   switches_->set_data_lanes(8);
   settle_for(20);
   expect_several("once ports have lanes");
+}
+
+// Who began before levels were told sends on level 0, which could close a circle of waits on two lanes.
+TEST_F(SeveralLanesTest, JobsFromBeforeEndOnOneLane) {
+  several_lanes_ = false;
+  start_torus();
+  settle();
+  must(PutTenant{{.name = "research"}, {}});
+  must(submit_job("research", 1, 4));
+  ASSERT_EQ(placed().size(), 1U);
+  several_lanes_ = true;
+  make_controller();
+  bool was_circle = false;
+  written_ = [&] { was_circle = was_circle || lanes(false).has_circle || lanes().has_circle; };
+  settle_for(30);
+  expect_one("1 job started before senders were told");
+  EXPECT_EQ(loop_->state()->tables(subnet_)->levels, "torus-3d on 2 lanes");
+  EXPECT_EQ(lanes().used, (std::set<unsigned>{0, 1}))
+      << "levels are told and ports map them, on the tables from before";
+  cut(uplink(0));
+  step(1);
+  settle();
+  expect_one("1 job started before senders were told");
+  // One that begins now was told.
+  const JobId before = placed().front();
+  must(submit_job("research", 1, 3));
+  settle_for(3);
+  expect_one("1 job started before senders were told");
+  EXPECT_FALSE(was_circle);
+  written_ = [&] { was_circle = was_circle || lanes().has_circle; };
+  must(EndJob{before, JobState::completed, "", {}});
+  settle_for(5);
+  expect_several("once it has ended");
+  EXPECT_FALSE(was_circle);
+  ASSERT_TRUE(status()->lanes->old_levels);
+  EXPECT_EQ(status()->lanes->old_levels->outcome, fabric::OldLevels::Outcome::kept);
+}
+
+TEST_F(SeveralLanesTest, ARestartKnowsWhatSendersWereTold) {
+  start_torus();
+  settle();
+  expect_several("brought up");
+  must(PutTenant{{.name = "research"}, {}});
+  must(submit_job("research", 1, 4));
+  settle_for(3);
+  controller_.reset();
+  cut(uplink(0), false);
+  make_controller();
+  settle_for(2);
+  expect_several("after a restart that finds a cable cut");
+  // As if another service had written the tables.
+  auto forgotten = *loop_->state()->tables(subnet_);
+  forgotten.levels.clear();
+  controller_.reset();
+  must(ReportTables{{subnet_, forgotten}});
+  join(uplink(0), false);
+  cut(uplink(1), false);
+  make_controller();
+  settle_for(2);
+  expect_one("senders");
 }
 
 TEST_F(SeveralLanesTest, APortThatDoesNotKeepItsMapsIsNamed) {

@@ -1,9 +1,12 @@
 // What SubnetRoutes does for routes on several lanes, in direct mode: ports first, then the tables that need them.
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "fabric/base/plural.h"
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/live/routes/table_reading.h"
 #include "services/control/views/one_lane_routes.h"
@@ -17,10 +20,28 @@ using namespace fabric;  // NOLINT: this file is about its types
 constexpr std::int64_t kStepUs = 2'000'000, kPatienceUs = 30'000'000;
 constexpr std::int64_t kLookEveryUs = 1'000'000, kAskEveryUs = 100'000, kAskRefusedEveryUs = 5'000'000;
 
+// Who asked the subnet's administration just before may still be on its way.
+constexpr std::int64_t kTellUs = 2'000'000;
+constexpr const char* kTellFirst = "senders are to be told of service levels first";
+
 // Who sends does not know levels of routes that were never there.
 Lanes without_levels(Lanes lanes) {
   for (PlaneLanes& plane : lanes.planes) plane.path_level.clear();
   return lanes;
+}
+
+// Else packets of all paths have level 0, and their lane follows from the ports that they pass.
+bool have_levels(const Lanes& lanes) {
+  return std::ranges::any_of(lanes.planes, [](const PlaneLanes& plane) { return !plane.path_level.empty(); });
+}
+
+std::set<JobId> placed_jobs(const ClusterState& state) {
+  std::set<JobId> ids;
+  state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+    if (job->holds_gpus()) ids.insert(job->id);
+    return true;
+  });
+  return ids;
 }
 
 }  // namespace
@@ -30,7 +51,9 @@ void SubnetRoutes::choose_lanes() {
   lanes_.are_used = false;
   lanes_.needed = 1;
   lanes_.since_us = 0;
+  lanes_.are_levels_known = false;
   lanes_.why.clear();
+  lanes_.telling = {};
   if (context_.mode() != SubnetMode::direct) return;
   const auto& planes = wanted_.base()->routing.lanes.planes;
   for (const PlaneId plane : wanted_.planes()) {
@@ -49,13 +72,85 @@ bool SubnetRoutes::use_one_lane(const std::string& why) {
   lanes_.are_used = false;
   lanes_.since_us = 0;
   lanes_.why = why;
+  lanes_.telling = {};
   if (!single) return false;
   wanted_.set_base(std::move(*single), links_.switches());
   return true;
 }
 
+std::string SubnetRoutes::levels_name() const {
+  return lanes_.several ? fmt::format("{} on {} lanes", lanes_.several->choice.engine->name(), lanes_.needed) : "";
+}
+
+// Whoever asks is told those of the tables as they are known here; before that, it stays what it was.
+std::string SubnetRoutes::levels_told(const ClusterState& state) const {
+  if (!applied_.are_known()) {
+    const SubnetTables* present = state.tables(context_.options.subnet);
+    return present == nullptr ? "" : present->levels;
+  }
+  if (!lanes_.several || context_.mode() != SubnetMode::direct) return "";
+  return have_levels(applied_.routing().lanes) ? levels_name() : "";
+}
+
+// Tables that carry nothing have no senders. Those of before a service that kept this were as they are to be.
+bool SubnetRoutes::know_senders_levels(const ClusterState& state) const {
+  if (!have_levels(wanted_.routing().lanes)) return true;
+  if (carry_nothing(applied_.routing().tables, links_.switches())) return true;
+  if (same_tables(applied_.routing().tables, wanted_.routing().tables)) return true;
+  const SubnetTables* told = state.tables(context_.options.subnet);
+  return told != nullptr && told->levels == levels_name();
+}
+
+// On one lane, where any level is as good.
+void SubnetRoutes::keep_telling() {
+  if (lanes_.telling.since_us != 0) applied_.set_lanes(lanes_.telling.levels);
+}
+
+bool SubnetRoutes::tell_levels(const ClusterState& state) {
+  if (!have_levels(lanes_.several->routing.lanes)) return true;
+  RouteLanes::Telling& telling = lanes_.telling;
+  const std::string why = lanes_.why;
+  if (telling.since_us == 0) {
+    telling.since_us = context_.now();
+    telling.levels = lanes_.several->routing.lanes;
+    keep_telling();
+    lanes_.why = "senders are told of service levels first";
+    context_.log().info("ports have the tables for {} lanes; senders are told of their levels", lanes_.needed);
+  }
+  // Durable before a table needs them, so that a restart knows it.
+  const SubnetTables* told = state.tables(context_.options.subnet);
+  const bool are_told =
+      context_.now() - telling.since_us >= kTellUs && told != nullptr && told->levels == levels_name();
+  if (are_told && !telling.is_over) {
+    telling.is_over = true;
+    telling.jobs_before = placed_jobs(state);
+  }
+  std::erase_if(telling.jobs_before, [&](JobId id) {
+    const JobPtr job = state.jobs.find(id);
+    return job == nullptr || !job->holds_gpus();
+  });
+  if (!telling.jobs_before.empty()) {
+    lanes_.why = fmt::format("{} started before senders were told of service levels",
+                             plural(telling.jobs_before.size(), "job", "jobs"));
+  }
+  if (telling.is_over) lanes_.next_us = context_.now() + kLookEveryUs;
+  if (lanes_.why != why) {
+    show_lanes();
+    context_.board.publish();
+  }
+  return telling.is_over && telling.jobs_before.empty();
+}
+
 Result<bool> SubnetRoutes::ready_lanes(const ClusterState& state) {
   if (!lanes_.ready) return true;
+  // Whoever sends by tables as found has other levels, which may close a circle of waits on the new ones.
+  if (!lanes_.are_levels_known && !know_senders_levels(state) && use_one_lane(kTellFirst)) {
+    applied_.set_lanes({});
+    const RepairCause cause{.text = std::string("on one lane: ") + kTellFirst, .start_us = context_.now()};
+    if (auto done = bring_to_wanted(state, cause); !done) return std::unexpected(done.error());
+    return false;
+  }
+  lanes_.are_levels_known = true;
   const auto held = lanes_.ready(state, wanted_.base()->input, wanted_.routing(), kStepUs);
   if (!held) return std::unexpected(held.error());
   if (!context_.writes() || !context_.mode_holds()) return false;
@@ -106,10 +201,13 @@ Result<void> SubnetRoutes::keep_lanes(const ClusterState& state) {
     }
     return {};
   }
-  context_.log().info("ports have the tables for {} lanes", lanes_.needed);
+  if (!tell_levels(state)) return {};
+  context_.log().info("ports have the tables for {} lanes, and senders their levels", lanes_.needed);
   lanes_.are_used = true;
+  lanes_.are_levels_known = true;
   lanes_.why.clear();
   wanted_.set_base(lanes_.several, links_.switches());
+  if (lanes_.telling.since_us != 0) wanted_.set_known_lanes(std::exchange(lanes_.telling, {}).levels);
   return bring_to_wanted(state, {.text = "ports have the lanes of routes", .start_us = now});
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -282,6 +283,7 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
   }
   // 5. What switches hold now.
   applied_.set(cleared->routing());
+  keep_telling();
   show_applied();
   report_drains(state);
   return {};
@@ -336,9 +338,15 @@ Result<void> SubnetRoutes::program_beside(const ClusterState& state, const Repai
 // Without switches that are gone or do not answer: their tables are read and written when they are back.
 ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const ClusterState& state, bool took_over) {
   const bool are_empty = took_over && carry_nothing(applied_.routing().tables, links_.switches());
-  ForwardingDelta delta =
-      are_empty ? first_delta(cleared.routing())
-                : compute_delta(wanted_.view(), applied_.routing(), cleared.routing(), {.urgent = urgent(state)});
+  // On one lane any levels may be told.
+  std::optional<Routing> told;
+  if (lanes_.telling.since_us != 0) {
+    told = cleared.routing();
+    told->lanes = lanes_.telling.levels;
+  }
+  const Routing& to = told ? *told : cleared.routing();
+  ForwardingDelta delta = are_empty ? first_delta(cleared.routing())
+                                    : compute_delta(wanted_.view(), applied_.routing(), to, {.urgent = urgent(state)});
   add_drops(applied_.foreign(), cleared.routing(), delta);
   leave_out_unknown(delta);
   return delta;

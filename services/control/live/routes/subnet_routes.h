@@ -107,6 +107,12 @@ class SubnetRoutes {
   void show_lanes();
   [[nodiscard]] fabric::FabricView view_of(const ClusterState& state) const;
   [[nodiscard]] std::vector<fabric::LinkId> misled() const;  // to write nothing into
+  // False: jobs that run may send by other service levels.
+  bool tell_levels(const ClusterState& state);
+  void keep_telling();
+  [[nodiscard]] bool know_senders_levels(const ClusterState& state) const;
+  [[nodiscard]] std::string levels_told(const ClusterState& state) const;
+  [[nodiscard]] std::string levels_name() const;
   void show_wanted(WantedRoutes::Update update);
   [[nodiscard]] std::optional<ClearedRoutes> cleared() const;
   // The least that is known not to be as wanted, for the phase: "" where all of it was seen, recently, and is equal.

@@ -294,14 +294,19 @@ const Routing* SubnetRoutes::opensm_tables(const ClusterState& state) {
 KnownTables SubnetRoutes::known_tables(const ClusterState& state) {
   const std::string& problem = context_.status().problem;
   if (!wanted_.exist() || !applied_.are_known()) {
-    return {.reason = problem.empty() ? "the tables of its switches were not read yet" : problem};
+    return {.reason = problem.empty() ? "the tables of its switches were not read yet" : problem,
+            .levels = levels_told(state)};
   }
   const auto unread = static_cast<std::uint64_t>(unknown_present().size());
   const std::string all = fmt::format(" of {} switches", links_.switches().size());
   was_read_whole_ = was_read_whole_ || unread == 0;
-  if (!was_read_whole_) return {.unread = unread, .reason = fmt::format("{}{} were not read yet", unread, all)};
+  if (!was_read_whole_) {
+    return {
+        .unread = unread, .reason = fmt::format("{}{} were not read yet", unread, all), .levels = levels_told(state)};
+  }
   KnownTables known{
       .routing = &applied_.routing(), .unread = unread, .lost_pairs = verdict_ ? verdict_->lost : std::uint64_t{0}};
+  known.levels = levels_told(state);
   switch (context_.mode()) {
     case SubnetMode::direct:
       known.are_wanted = !lanes_.are_lacking() && same_tables(known.routing->tables, wanted_.routing().tables);
@@ -332,7 +337,7 @@ KnownTables SubnetRoutes::known_tables(const ClusterState& state) {
 void SubnetRoutes::report_in_force(const ClusterState& state, const std::string& unknown) {
   constexpr std::int64_t kRepairUs = 1'000'000;  // tables that are being written are not worth a report
   if (!links_.found() || state.view.topology_ptr() != links_.topology()) return;
-  if (!unknown.empty()) return in_force_.report_unknown(state, unknown);
+  if (!unknown.empty()) return in_force_.report_unknown(state, unknown, levels_told(state));
   KnownTables known = known_tables(state);
   const bool is_under_way = context_.writes() && known.routing != nullptr && !known.are_wanted;
   if (!is_under_way) {

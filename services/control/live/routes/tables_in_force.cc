@@ -16,20 +16,23 @@ constexpr std::int64_t kSayAgainUs = 2'000'000;  // a report that was lost is ma
 }  // namespace
 
 void TablesInForce::report(const ClusterState& state, KnownTables known) {
-  if (known.routing == nullptr) return report_unknown(state, known.reason);
+  if (known.routing == nullptr) return report_unknown(state, known.reason, known.levels);
   SubnetTables tables{.source = known.are_wanted ? TablesSource::wanted : TablesSource::seen,
                       .reader = context_.with.reader,
                       .reason = std::move(known.reason),
+                      .levels = std::move(known.levels),
                       .lost_pairs = known.lost_pairs,
                       .unread = known.unread};
   if (!known.are_wanted) {
-    if (digest_.empty() || !same_tables(published_, known.routing->tables)) {
+    fabric::Lanes lanes = tables.levels.empty() ? fabric::Lanes() : known.routing->lanes;
+    if (digest_.empty() || !same_tables(published_, known.routing->tables) || published_lanes_.planes != lanes.planes) {
       published_ = known.routing->tables;
+      published_lanes_ = std::move(lanes);
       digest_ = to_string(Guid(digest_of(*known.routing, links_.switches())));
       if (context_.with.publish_tables) {
         context_.with.publish_tables(std::make_shared<const SeenTables>(
             SeenTables{context_.options.subnet, digest_, context_.with.reader, published_,
-                       planes_of(published_.scope(), links_.switches())}));
+                       planes_of(published_.scope(), links_.switches()), published_lanes_}));
       }
     }
     tables.digest = digest_;
@@ -37,8 +40,12 @@ void TablesInForce::report(const ClusterState& state, KnownTables known) {
   say(state, std::move(tables));
 }
 
-void TablesInForce::report_unknown(const ClusterState& state, const std::string& reason) {
-  say(state, {.source = TablesSource::unknown, .digest = digest_, .reader = context_.with.reader, .reason = reason});
+void TablesInForce::report_unknown(const ClusterState& state, const std::string& reason, const std::string& levels) {
+  say(state, {.source = TablesSource::unknown,
+              .digest = digest_,
+              .reader = context_.with.reader,
+              .reason = reason,
+              .levels = levels});
 }
 
 void TablesInForce::say(const ClusterState& state, SubnetTables tables) {

@@ -18,6 +18,7 @@ struct KnownTables {
   std::uint64_t unread = 0;                  // switches that are there and whose tables are not known
   std::uint64_t lost_pairs = 0;              // that cables connect, by the last walk over them
   std::string reason;                        // why they are not the wanted ones, or not known
+  std::string levels;                        // as SubnetTables has them: those of the routing's lanes
 };
 
 class TablesInForce {
@@ -25,8 +26,8 @@ class TablesInForce {
   TablesInForce(const SubnetContext& context, const SubnetLinks& links) : context_(context), links_(links) {}
 
   void report(const ClusterState& state, KnownTables known);
-  // Tables that were seen before stay the best that is known.
-  void report_unknown(const ClusterState& state, const std::string& reason);
+  // Tables that were seen before stay the best that is known. levels: as of KnownTables.
+  void report_unknown(const ClusterState& state, const std::string& reason, const std::string& levels);
 
  private:
   void say(const ClusterState& state, SubnetTables tables);
@@ -34,6 +35,7 @@ class TablesInForce {
   const SubnetContext& context_;
   const SubnetLinks& links_;
   fabric::ForwardingTables published_;
+  fabric::Lanes published_lanes_;
   std::string digest_;  // of published_; "": nothing was published
   SubnetTables said_;
   std::int64_t said_us_ = 0;  // monotonic; 0: nothing was said

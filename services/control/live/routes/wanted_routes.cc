@@ -38,7 +38,7 @@ Result<WantedRoutes::Update> WantedRoutes::compute(fabric::FabricView view, std:
   const bool is_verified = verify(*made);
   auto routing = misled.empty() ? *made : without(*made, misled, routing_ ? &*routing_ : nullptr);
   const Update update{.is_verified = is_verified, .is_same = routing_ && same_tables(routing_->tables, routing.tables)};
-  if (routing_ && !update.is_same) judge_old_levels(routing, update.is_verified);
+  if ((routing_ || known_lanes_) && !update.is_same) judge_old_levels(routing, update.is_verified);
   routing_ = std::move(routing);
   made_.reset();
   if (!misled.empty()) made_ = std::move(*made);

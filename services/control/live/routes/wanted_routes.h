@@ -35,6 +35,8 @@ class WantedRoutes {
   [[nodiscard]] const FabricRoutesPtr& base() const { return base_; }
   // switches: of this subnet. What engines make of others' is neither verified here nor a reason to write nothing.
   void set_base(FabricRoutesPtr base, std::span<const fabric::SwitchId> switches);
+  // What senders know, where it is not what the routes before have.
+  void set_known_lanes(fabric::Lanes lanes) { known_lanes_ = std::move(lanes); }
 
   struct Update {
     bool is_verified = false;  // else fault() says why not
