@@ -12,6 +12,7 @@
 
 #include "fabric/base/enum_text.h"
 #include "fabric/base/whole_number.h"
+#include "services/railweaved/engine_setting.h"
 
 namespace railweave {
 namespace {
@@ -282,6 +283,7 @@ void read_subnet(ConfigFile& entry, LiveConfig& live) {
   entry.read("rebalance", subnet.rebalance);
   entry.read("rebalance_seconds", subnet.rebalance_seconds, 1, 86'400);
   entry.read("follow_jobs", subnet.follow_jobs);
+  entry.read("compare_engines", subnet.compare_engines);
   entry.read("several_lanes", subnet.several_lanes);
   entry.read("administration", subnet.administration);
   entry.read("administration_key_file", subnet.administration_key_file);
@@ -346,6 +348,8 @@ Result<void> read_file(const std::filesystem::path& file, Config& config) {
   keys.read("write_seconds", config.write_seconds, 1, 86'400);
   keys.read("stop_seconds", config.stop_seconds, 1, 86'400);
   read_history(keys, config.live);
+  keys.read("routing_engine", config.live.routing_engine);
+  keys.read("routing_lanes", config.live.routing_lanes, 1, 8);
   keys.read("compute_threads", config.compute_threads, 1, 256);
   config.store = store;
   config.access.admin_token_file = admin_token_file;
@@ -407,7 +411,7 @@ Result<void> check_together(Config& config) {
                 "certificate_file, key_file and peers of replicas go together, with tls_client_ca", "[replica]",
                 "each replica shows its certificate to the one that leads, and any of them may lead");
   }
-  return {};
+  return check_engine(config.live);
 }
 
 }  // namespace

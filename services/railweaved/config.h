@@ -35,6 +35,7 @@ struct SubnetConfig {
   bool rebalance = true;                 // routes are spread again over the links that are left, in direct mode
   std::uint64_t rebalance_seconds = 10;  // once nothing has changed for so long
   bool follow_jobs = false;              // routes are chosen for the jobs that run, in direct mode
+  bool compare_engines = false;          // what other engines would make is shown, as often
   bool several_lanes = false;  // in direct mode, where routes need them; senders need their paths' service levels
   bool administration = true;  // in direct mode clients are answered (SA)
   std::string administration_key_file;  // of the key of requesters that see all; "": there are none
@@ -49,6 +50,9 @@ struct SubnetConfig {
 // Live subnets, and what is kept of their counters (fabric/health/counter_archive.h).
 struct LiveConfig {
   std::vector<SubnetConfig> subnets;
+  // Of all planes; "auto": the engine that suits the shape, on as many lanes as it needs.
+  std::string routing_engine = "auto";
+  std::uint64_t routing_lanes = 8;                // at most, by an engine that is named
   std::uint64_t counter_history_seconds = 60;     // the shortest slot
   std::uint64_t counter_history_megabytes = 512;  // at most, of all subnets together; 0: none is kept
 };

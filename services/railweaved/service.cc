@@ -13,6 +13,7 @@
 #include "services/railweaved/certificate_key.h"
 #include "services/railweaved/configured_folders.h"
 #include "services/railweaved/descriptors.h"
+#include "services/railweaved/engine_setting.h"
 #include "services/railweaved/live_subnet.h"
 #include "services/railweaved/store.h"
 #include "services/rest/access/authentication.h"
@@ -168,6 +169,7 @@ Result<void> Service::open() {
   control_options.try_writing = store_.try_writing;
   control_options.on_published = [this](const std::vector<db::Record>& records) { feed_.publish(records); };
   loop_ = std::make_unique<control::ControlLoop>(*store_.journal, codec_, control_options);
+  set_engine(config_.live, *loop_->routes());
   const auto started = std::chrono::steady_clock::now();
   if (auto recovered = loop_->recover(); !recovered) return recovered;
   const auto state = loop_->state();

@@ -153,9 +153,10 @@ MAY_INCLUDE = {
                                     "fabric/drivers/opensm/protocol",
                                     "services/control/state", "services/control/views", "services/control/live/status",
                                     "services/control/live/connection", "services/control/live/links"],
-    "services/control/live/routes": ["fabric/base", "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/traffic", "fabric/drivers",
+    "services/control/live/routes": ["fabric/base", "fabric/routing", "fabric/routing/plane", "fabric/routing/audit", "fabric/routing/delta", "fabric/routing/traffic", "fabric/drivers",
                                      "services/control/state",
-                                     "services/control/views", "services/control/live/connection", "services/control/live/links", "services/control/live/ports"],
+                                     "services/control/views", "services/control/live/status", "services/control/live/connection", "services/control/live/links",
+                                     "services/control/live/ports"],
     "services/control/live": ["fabric/base", "fabric/base/log", "fabric/base/worker", "fabric/drivers/opensm/protocol", "services/control", "services/control/state", "services/control/views",
                               "services/control/live/status", "services/control/live/connection", "services/control/live/links",
                               "services/control/live/cabling", "services/control/live/ports", "services/control/live/routes"],
@@ -223,8 +224,8 @@ MAY_INCLUDE = {
                                    "services/rest/handlers", "services/rest/handlers/guarantees"],
     # The console's built files: knows nothing of what they show.
     "services/rest/console": ["fabric/base", "api/http/message", "api/http/dispatch"],
-    "services/railweaved": ["fabric/base", "fabric/base/log", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/json", "services/control",
-                            "services/control/events", "services/control/codec", "services/control/live", "services/control/live/connection", "services/rest", "services/rest/access",
+    "services/railweaved": ["fabric/base", "fabric/base/log", "fabric/routing", "fabric/drivers/infiniband", "db", "db/sqlite", "db/postgres", "api/http", "api/operations", "services/json", "services/control",
+                            "services/control/events", "services/control/codec", "services/control/views", "services/control/live", "services/control/live/connection", "services/rest", "services/rest/access",
                             "services/rest/handlers", "services/rest/replication", "services/rest/certificates", "services/rest/console", "services/webhooks"],
     # Joins Slurm to the contract, as the CLI joins people to it.
     "services/slurm/ranks": ["fabric/base", "fabric/formats/slurm"],

@@ -31,7 +31,7 @@ SubnetController::SubnetController(SubnetOptions options, SubnetSurroundings sur
       administration_(context_),
       audit_(options_.audits),
       walks_(options_.audits),
-      balance_(options_.audits) {}
+      quiet_{.balance = BalanceThread(options_.audits), .engines = EngineThread(options_.audits)} {}
 
 SubnetController::Followed::Followed(const SubnetContext& context, const ClusterState& state,
                                      SubnetRoutes::Audits audits, const FabricWatch& watch, const Followed* before)
@@ -181,7 +181,7 @@ void SubnetController::stop_writing(const Error& error) {
 
 Result<void> SubnetController::follow_topology(const ClusterState& state) {
   administration_.distrust();
-  followed_ = std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_, balance_}, watch_,
+  followed_ = std::make_unique<Followed>(context_, state, SubnetRoutes::Audits{audit_, walks_, quiet_}, watch_,
                                          followed_.get());
   board_.status().qos.reset();
   board_.publish_ports({});
@@ -372,6 +372,7 @@ Result<void> SubnetController::use_idle_time(const ClusterState& state) {
     if (!f.routes.opensm().matches()) return {};
   }
   if (auto done = f.routes.keep_balanced(state); !done) return done;
+  f.routes.keep_engines_compared(state);
   const auto differs = f.routes.look_some(state);
   if (!differs) return std::unexpected(differs.error());
   if (*differs) watch_.distrust();

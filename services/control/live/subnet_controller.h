@@ -29,7 +29,7 @@
 #include "services/control/live/ports/port_activation.h"
 #include "services/control/live/ports/qos_keeper.h"
 #include "services/control/live/ports/subnet_keys.h"
-#include "services/control/live/routes/balanced_routes.h"
+#include "services/control/live/routes/engine_candidates.h"
 #include "services/control/live/routes/route_audit.h"
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/live/status/status_board.h"
@@ -145,7 +145,7 @@ class SubnetController {
   SubnetKeys keys_;
   AdministrationKeeper administration_;
   RouteAudit audit_, walks_;
-  BalanceThread balance_;
+  QuietThreads quiet_;
 
   std::unique_ptr<Followed> followed_;  // null: no topology was followed yet
   static constexpr std::uint64_t kNoSeq = UINT64_MAX;

@@ -146,8 +146,16 @@ void RoutingCache::keep(FabricRoutesPtr routes) {
 Result<FabricRoutesPtr> RoutingCache::route_whole(const FabricView& view) const {
   auto scope = fabric::RoutingScope::make(view.topology_ptr(), {.switch_management = switch_management_});
   if (!scope) return std::unexpected(std::move(scope.error()));
+  fabric::RoutingInput input{.view = view, .scope = *scope, .threads = fabric::part_count()};
+  if (preferred_.engine != nullptr) {
+    input.max_lanes = preferred_.max_lanes;
+    if (auto routing = preferred_.engine->route(input)) {
+      return std::make_shared<const FabricRoutes>(
+          std::move(input), fabric::EngineChoice{preferred_.engine, "configured: routing_engine"}, std::move(*routing));
+    }
+    input.max_lanes = fabric::RoutingInput().max_lanes;
+  }
   fabric::EngineChoice choice = fabric::choose_engine(**scope);
-  fabric::RoutingInput input{.view = view, .scope = std::move(*scope), .threads = fabric::part_count()};
   auto routing = choice.engine->route(input);
   if (!routing) return std::unexpected(std::move(routing.error()));
   return std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing));

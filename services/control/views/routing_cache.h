@@ -65,6 +65,10 @@ class RoutingCache {
   // switch_management: the switches' own LIDs are routed as well, for in-band management.
   explicit RoutingCache(bool switch_management = true) : switch_management_(switch_management) {}
 
+  // Routes are computed by this engine, on at most that number of lanes, instead of the one that suits the fabric's shape; that one
+  // still routes what it cannot. Called before anything is asked for.
+  void prefer(const fabric::RoutingEngine* engine, unsigned max_lanes) { preferred_ = {engine, max_lanes}; }
+
   // In force. Errors: the fabric cannot be routed (more than RoutingScope::kMaxDestinations), or none is imported yet.
   Result<FabricRoutesPtr> at(const ClusterState& state);
   // As Railweave wants them. Errors: the same.
@@ -85,7 +89,12 @@ class RoutingCache {
 
   [[nodiscard]] std::vector<SeenTablesPtr> seen_in(const ClusterState& state, const fabric::RoutingScope& scope) const;
 
+  struct Preferred {
+    const fabric::RoutingEngine* engine = nullptr;  // null: none
+    unsigned max_lanes = 0;
+  };
   const bool switch_management_;
+  Preferred preferred_;
   SeenTablesBoard seen_;
   std::mutex mutex_;
   std::vector<FabricRoutesPtr> kept_;  // the latest first

@@ -87,6 +87,13 @@ void add_live(Sheet& sheet, const Json& live) {
                                count_of(old_levels, "loopLanes") > 0 ? Tone::bad : Tone::plain});
     }
   }
+  if (const Json& engines = field(live, "engines"); engines.is_object()) {
+    const std::string setting = text_of(engines, "setting");
+    const bool is_best = setting.empty() || setting == "-";
+    sheet.add("Engines", {"compared " + time_of(engines, "at") + ": " +
+                              (is_best ? "none is clearly better than the one in use" : "better is " + setting),
+                          is_best ? Tone::plain : Tone::warning});
+  }
   if (const Json& keys = field(live, "managementKeys"); keys.is_object()) {
     const bool all = count_of(keys, "held") == count_of(keys, "ports");
     sheet.add("Keys", {"held by " + text_of(keys, "held") + " of " + text_of(keys, "ports") + " ports (" +
@@ -193,6 +200,32 @@ Cell subnet_phase_cell(const Json& subnet) {
   return live.is_object() ? phase_cell(text_of(live, "phase")) : Cell("-", Tone::faint);
 }
 
+void print_compared_engines(Output& output, const Json& engines) {
+  if (!engines.is_object()) return;
+  Table table({{.title = "ENGINE", .name = true},
+               {"LANES", Align::right},
+               {"FULLEST LINK", Align::right},
+               {"DETOURS", Align::right},
+               {"COMPUTED IN", Align::right},
+               {""}});
+  for (const Json& one : list(engines, "candidates")) {
+    const std::string problem = text_of(one, "problem");
+    if (!problem.empty() && problem != "-") {
+      table.add({text_of(one, "engine"), "-", "-", "-", "-", Cell(problem, Tone::faint)});
+      continue;
+    }
+    const bool is_used = flag_of(one, "used");
+    constexpr double kUsPerSecond = 1e6;
+    table.add({text_of(one, "engine"), text_of(one, "lanes"), text_of(one, "maxLinkLoadHosts"),
+               text_of(one, "nonminimalPairs"),
+               is_used ? "-" : fmt::format("{:.2f} s", static_cast<double>(count_of(one, "tookUs")) / kUsPerSecond),
+               is_used                  ? "in use"
+               : flag_of(one, "better") ? "better"
+                                        : ""});
+  }
+  output.text("\n" + table.text(output.terminal()));
+}
+
 void print_differences(Output& output, const Json& differences, std::uint64_t count) {
   Table table({{"DIFFERENCE"}, {"SUBJECT"}, {"TEXT"}});
   for (const auto& difference : differences) {
@@ -231,6 +264,7 @@ void print_subnet(Output& output, const Json& subnet) {
   }
   output.text(sheet.text(output.terminal()));
   if (!live.is_object()) return;
+  print_compared_engines(output, field(live, "engines"));
   print_devices(output, list(live, "isolated"), "DOES NOT ANSWER");
   print_devices(output, list(live, "countersUnread"), "COUNTERS NOT READ");
   print_flapping(output, live);

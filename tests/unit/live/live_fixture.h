@@ -104,6 +104,7 @@ class LiveTest : public ControlTest {
     options.has_key = has_key_;
     options.rebalance = rebalance_;
     options.follow_jobs = follow_jobs_;
+    options.compare_engines = compare_engines_;
     options.several_lanes = several_lanes_;
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
@@ -202,7 +203,8 @@ class LiveTest : public ControlTest {
   std::string opensm_files_;
   std::string subnet_ = "plane-0";
   std::launch audits_ = std::launch::deferred;
-  bool use_swapped_cables_ = true, has_key_ = false, rebalance_ = false, follow_jobs_ = false, several_lanes_ = true;
+  bool use_swapped_cables_ = true, has_key_ = false, rebalance_ = false, follow_jobs_ = false, several_lanes_ = true,
+       compare_engines_ = false;
   AcceptReplacements accept_replacements_ = AcceptReplacements::never;
   std::unique_ptr<fabric::RoutingEngine> engine_;                       // none: the registry's
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved_;  // none: ports are weighed by classes

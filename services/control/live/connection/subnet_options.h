@@ -38,6 +38,7 @@ struct SubnetOptions {
   bool rebalance = false;
   Milliseconds rebalance_after{10'000};
   bool follow_jobs = false;           // and with next hops that suit the jobs that run, as often
+  bool compare_engines = false;       // what other engines would make is computed and shown, as often
   std::size_t rebalance_blocks = 64;  // of all switches together, in a step
   // In direct mode routes may need several lanes, and senders the service level of each path; else routes are on one.
   bool several_lanes = false;

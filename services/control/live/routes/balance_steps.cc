@@ -74,7 +74,7 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
   const bool is_wanted = context_.options.rebalance || context_.options.follow_jobs;
   if (context_.mode() != SubnetMode::direct || !is_wanted || !are_cleared()) return {};
   if (steps_.are_under_way) return write_step(state);
-  auto made = balance_.take();
+  auto made = audits_.quiet.balance.take();
   if (made && made->followed && made->followed->are_too_many) {
     context_.log().info("routes do not follow jobs: they have more than {:.0f} flows", JobDemands::kMaxFlows);
   }
@@ -100,7 +100,7 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
     wanted_.prepare(std::move(made->routes));
     context_.with.report(ReportBalance{std::move(report), state.view_version});
   }
-  if (!is_time_to_balance(state)) return {};
+  if (!is_time_to_balance(state) || lanes_.are_lacking()) return {};
   start_balance(state);
   start_following(state);
   return {};
@@ -108,9 +108,9 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
 
 bool SubnetRoutes::is_time_to_balance(const ClusterState& state) const {
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
-  if (balance_.is_running() || wanted_.view_version() != state.view_version || have_work()) return false;
+  if (audits_.quiet.balance.is_running() || wanted_.view_version() != state.view_version || have_work()) return false;
   if (!wanted_.are_quiet(context_.now() - after_us)) return false;
-  return state.link_costs->by_link.empty() && !lanes_.are_lacking();
+  return state.link_costs->by_link.empty();
 }
 
 // Jobs with guarantees keep their paths. The decision asks again, on the state that it is made on.
@@ -148,12 +148,12 @@ void SubnetRoutes::start_balance(const ClusterState& state) {
   BalanceInput in = balance_input(state);
   in.input.view.set_spread_basis(with_others(links_, in.input.view, basis_of(context_, links_, state, in.input.view)));
   if (in.input.view.is_based_alike(wanted_.view())) return;
-  balance_.start([in = std::move(in)] { return balanced_routes(in); });
+  audits_.quiet.balance.start([in = std::move(in)] { return balanced_routes(in); });
 }
 
 // Once for each view of the state and each set of places of jobs, not more often than routes are spread again.
 void SubnetRoutes::start_following(const ClusterState& state) {
-  if (!context_.options.follow_jobs || balance_.is_running()) return;
+  if (!context_.options.follow_jobs || audits_.quiet.balance.is_running()) return;
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
   if (steps_.followed_at_us != 0 && context_.now() - steps_.followed_at_us < after_us) return;
   bool is_other = steps_.followed_version != state.view_version;
@@ -162,7 +162,7 @@ void SubnetRoutes::start_following(const ClusterState& state) {
   steps_.followed_version = state.view_version;
   steps_.followed_at_us = context_.now();
   if (!wanted_.base()->choice.engine->takes_chosen_hops()) return;
-  balance_.start(
+  audits_.quiet.balance.start(
       [in = balance_input(state), state, subnet = links_.subnet()] { return followed_routes(in, state, subnet); });
 }
 

@@ -30,7 +30,7 @@ SubnetRoutes::SubnetRoutes(const SubnetContext& context, const SubnetLinks& link
       wanted_(audits.wanted, carried.version),
       opensm_(context, links),
       ahead_(context.options.sweep_every.count() * kUsPerMilli),
-      balance_(audits.balance),
+      audits_(audits),
       opensm_rewrite_(carried.opensm_rewrite),
       probe_(context, links, audits.seen),
       in_force_(context, links),

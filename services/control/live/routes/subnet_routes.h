@@ -18,6 +18,7 @@
 #include "services/control/live/routes/ahead_of_sweep.h"
 #include "services/control/live/routes/applied_tables.h"
 #include "services/control/live/routes/balanced_routes.h"
+#include "services/control/live/routes/engine_candidates.h"
 #include "services/control/live/routes/opensm_match.h"
 #include "services/control/live/routes/route_lanes.h"
 #include "services/control/live/routes/tables_in_force.h"
@@ -38,7 +39,7 @@ class SubnetRoutes {
   struct Audits {
     RouteAudit& wanted;  // of what is to be written,
     RouteAudit& seen;    // and of what switches hold
-    BalanceThread& balance;
+    QuietThreads& quiet;
   };
   // The references outlive it. silent: devices that did not answer the last sweep.
   SubnetRoutes(const SubnetContext& context, const SubnetLinks& links, const ObservedLinks& observed,
@@ -59,6 +60,8 @@ class SubnetRoutes {
   Result<void> check_opensm(const ClusterState& state, const SubnetInbox::OpensmNews& news);
   // Where routes may be spread again, proposes it; once that is decided, writes the next few blocks of it.
   Result<void> keep_balanced(const ClusterState& state);
+  // Where it is asked for, compares the engine of these routes with the others, and shows it.
+  void keep_engines_compared(const ClusterState& state);
   // Looks at some switches, all of them from time to time: tables that differ are programmed, what the walk over all of
   // them loses raises an alarm. True: the walk differs from what was found, so that everything is to be read again.
   Result<bool> look_some(const ClusterState& state);
@@ -104,15 +107,15 @@ class SubnetRoutes {
   void choose_lanes();
   bool use_one_lane(const std::string& why);
   Result<bool> ready_lanes(const ClusterState& state);  // false: nothing is to be written now
-  void show_lanes();
-  [[nodiscard]] fabric::FabricView view_of(const ClusterState& state) const;
-  [[nodiscard]] std::vector<fabric::LinkId> misled() const;  // to write nothing into
   // False: jobs that run may send by other service levels.
   bool tell_levels(const ClusterState& state);
   void keep_telling();
   [[nodiscard]] bool know_senders_levels(const ClusterState& state) const;
   [[nodiscard]] std::string levels_told(const ClusterState& state) const;
   [[nodiscard]] std::string levels_name() const;
+  void show_lanes();
+  [[nodiscard]] fabric::FabricView view_of(const ClusterState& state) const;
+  [[nodiscard]] std::vector<fabric::LinkId> misled() const;  // to write nothing into
   void show_wanted(WantedRoutes::Update update);
   [[nodiscard]] std::optional<ClearedRoutes> cleared() const;
   // The least that is known not to be as wanted, for the phase: "" where all of it was seen, recently, and is equal.
@@ -163,7 +166,7 @@ class SubnetRoutes {
   AppliedTables applied_;
   OpensmMatch opensm_;
   AheadOfSweep ahead_;
-  BalanceThread& balance_;
+  const Audits audits_;
   // How far routes are spread again.
   struct Steps {
     std::uint64_t compared_version = UINT64_MAX;  // of the state's view that was compared with fresh balance

@@ -14,6 +14,7 @@
 #include "fabric/health/held_links.h"
 #include "fabric/routing/audit/old_levels.h"
 #include "fabric/routing/plane/routing_engine.h"
+#include "services/control/live/status/engine_comparison.h"
 #include "services/control/live/status/found_change.h"
 #include "services/control/state/subnet_mode.h"
 
@@ -227,6 +228,7 @@ struct SubnetStatus {
   std::optional<QosStatus> qos;                        // none: there are no classes or contracts
   std::optional<AdministrationStatus> administration;  // none: clients are answered by another process, or by none
   std::optional<LanesStatus> lanes;                    // none: another subnet manager routes, or there are no routes
+  EngineComparisonPtr engines;                         // null: not compared since links or drains changed last
 
   static constexpr std::size_t kMaxDifferences = 1000;
   static constexpr std::size_t kMaxRepairs = 32;

@@ -115,6 +115,25 @@ Out lanes_json(const std::optional<control::LanesStatus>& lanes) {
           {"oldLevels", std::move(old_levels)}};
 }
 
+Out engines_json(const control::EngineComparisonPtr& compared) {
+  if (compared == nullptr) return nullptr;
+  Out list = Out::array();
+  for (std::size_t i = 0; i < compared->engines.size(); ++i) {
+    const control::ComparedEngine& one = compared->engines[i];
+    list.push_back({{"engine", one.engine},
+                    {"used", one.is_used},
+                    {"better", compared->better == i},
+                    {"maxLanes", one.max_lanes},
+                    {"lanes", one.lanes},
+                    {"maxLinkLoadHosts", one.fullest},
+                    {"nonminimalPairs", one.detours},
+                    {"tookUs", one.took_us},
+                    {"problem", one.problem}});
+  }
+  return {
+      {"at", time_text(compared->at_us)}, {"setting", control::setting_of(*compared)}, {"candidates", std::move(list)}};
+}
+
 Out walk_json(const control::Walk& walk) {
   if (walk.at_us == 0) return nullptr;
   return {{"at", time_text(walk.at_us)},
@@ -187,6 +206,7 @@ Out live_json(const SubnetStatus& status) {
           {"repairs", repairs_json(status)},
           {"repairsTotal", status.repairs_total},
           {"lanes", lanes_json(status.lanes)},
+          {"engines", engines_json(status.engines)},
           {"qos", qos_json(status.qos)},
           {"managementKeys", keys_json(status.discovery.keys)},
           {"administration", administration_json(status.administration)}};
