@@ -19,7 +19,7 @@ std::int64_t seconds(unsigned n) { return 1'000'000LL * n; }
 LaunchTerms random_launch(Random& random) {
   LaunchTerms terms;
   terms.accept_us = seconds(1 + random.pick(60));
-  terms.run_us = seconds(20 + random.pick(120));  // longer than a few steps
+  terms.run_us = seconds(1 + random.pick(120));
   terms.notice_us = seconds(1 + random.pick(10));
   terms.release_us = seconds(1 + random.pick(60));
   terms.checkpointable = !random.one_in(3);

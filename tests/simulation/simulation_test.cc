@@ -64,7 +64,7 @@ TEST_P(SimulationTest, KeepsItsPromisesWhateverGoesWrong) {
   if (each < 100) return;
   for (const char* what : {"accepted", "retries", "crashes", "successions", "take-overs", "record job.placed",
                            "record job.evicted", "record drain.advanced", "launches", "record job.moveOffered",
-                           "record job.moved", "record guarantee.atRisk", "record route.programmed"}) {
+                           "record job.moveAccepted", "record guarantee.atRisk", "record route.programmed"}) {
     EXPECT_GT(counts[what], 0U) << what << " never happened";
   }
 }

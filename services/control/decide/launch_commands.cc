@@ -6,6 +6,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "services/control/decide/commands.h"
+#include "services/control/decide/launch_deadlines.h"
 #include "services/control/decide/refusal.h"
 
 namespace railweave::control {
@@ -68,7 +69,10 @@ DecisionResult decide_command(const DecisionInput& in, const FreeJob& command) {
   const bool all = std::ranges::all_of(job->nodes, is_free);
   Decision decision{{JobFreed{job->id, std::move(nodes)}}, job->id, false};
   if (!all) return decision;
-  if (launch.becomes == JobState::queued) {
+  if (launch.becomes == JobState::queued && launch.reason.code() == kNotRunning) {
+    // At once it would take GPUs, run nothing and make way again, without end.
+    decision.events.emplace_back(offer_expired(*job, launch.reason, in.now_us));
+  } else if (launch.becomes == JobState::queued) {
     decision.events.emplace_back(JobEvicted{job->id, launch.in_favour_of, launch.lost_gpu_s, launch.reason});
   } else {
     decision.events.emplace_back(JobEnded{job->id, launch.becomes, launch.reason});

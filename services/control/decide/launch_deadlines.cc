@@ -19,10 +19,7 @@ EventBody expired(const Job& job, std::int64_t now_us) {
   const Launch& launch = *job.launch;
   Message reason("launch.notAccepted", {"its launcher did not accept the offer" + within(launch.terms.accept_us)});
   if (!launch.requeues) return JobEnded{job.id, JobState::cancelled, std::move(reason)};
-  const std::uint64_t doublings = std::min<std::uint64_t>(launch.expired, 10);
-  const std::int64_t pause_us =
-      std::min(LaunchDeadlines::kFirstPause_us << doublings, LaunchDeadlines::kLongestPause_us);
-  return OfferExpired{job.id, now_us + pause_us, std::move(reason)};
+  return offer_expired(job, std::move(reason), now_us);
 }
 
 EventBody overdue_step(const Job& job, std::int64_t now_us) {
@@ -31,11 +28,12 @@ EventBody overdue_step(const Job& job, std::int64_t now_us) {
     case LaunchPhase::offered:
       return expired(job, now_us);
     case LaunchPhase::accepted:
-      return JobReleasing{job.id,
-                          launch.requeues ? JobState::queued : JobState::cancelled,
-                          {},
-                          0,
-                          Message("launch.notRunning", {"its processes did not run" + within(launch.terms.run_us)})};
+      return JobReleasing{
+          job.id,
+          launch.requeues ? JobState::queued : JobState::cancelled,
+          {},
+          0,
+          Message(std::string(kNotRunning), {"its processes did not run" + within(launch.terms.run_us)})};
     default:
       return JobOverdue{job.id};
   }
@@ -80,6 +78,13 @@ std::vector<EventBody> alarm_changes(const ClusterState& state, const std::set<J
 }
 
 }  // namespace
+
+OfferExpired offer_expired(const Job& job, Message reason, std::int64_t now_us) {
+  const std::uint64_t doublings = std::min<std::uint64_t>(job.launch->expired, 10);
+  const std::int64_t pause_us =
+      std::min(LaunchDeadlines::kFirstPause_us << doublings, LaunchDeadlines::kLongestPause_us);
+  return {job.id, now_us + pause_us, std::move(reason)};
+}
 
 // What was, in the state before, comes out; what is comes in. A state that is not a later one than the last, as after a store that
 // did not take it, differs like any other.

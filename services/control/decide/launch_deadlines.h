@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,9 +14,15 @@
 
 namespace railweave::control {
 
+inline constexpr std::string_view kNotRunning = "launch.notRunning";  // of Launch::reason
+
+// Back to the queue, which offers it no GPUs for some time.
+OfferExpired offer_expired(const Job& job, Message reason, std::int64_t now_us);
+
 class LaunchDeadlines {
  public:
-  static constexpr std::int64_t kFirstPause_us = 10'000'000;  // after an offer that expired; doubles with each
+  // After an offer that expired, or after which no process ran; doubles with each.
+  static constexpr std::int64_t kFirstPause_us = 10'000'000;
   static constexpr std::int64_t kLongestPause_us = 600'000'000;
   static constexpr const char* kAlarm = "job.notFreed";
 

@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "services/control/decide/launch_deadlines.h"
 #include "tests/unit/control/control_fixture.h"
 
 namespace railweave::control::launch_test {
@@ -135,8 +136,15 @@ TEST_F(LaunchTest, WhatDoesNotRunInTimeMakesWay) {
   pass(LaunchTerms{}.run_us + kSecond);
   EXPECT_EQ(phase(id), LaunchPhase::releasing);
   must(FreeJob{id, {}});
-  // It keeps its place, and nothing else waits.
+  // Nothing else waits, and it is not offered GPUs again at once.
+  EXPECT_EQ(job(id)->state, JobState::queued);
+  pass(LaunchDeadlines::kFirstPause_us - kSecond);
+  EXPECT_EQ(job(id)->state, JobState::queued);
+  restart();
+  EXPECT_EQ(job(id)->state, JobState::queued);
+  pass(2 * kSecond);
   EXPECT_EQ(phase(id), LaunchPhase::offered);
+  EXPECT_EQ(job(id)->state, JobState::placed);
   restart();
 }
 
