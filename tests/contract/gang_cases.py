@@ -69,6 +69,7 @@ def rules(session):
     racks = {RACK_OF[node] for item in planned for node in nodes_of(item)}
     assert len(racks) == 1, planned
     planned = ask(session, pair, apart=[{"roles": ["prefill", "decode"], "level": "rack"}])
+    racks = [{RACK_OF[node] for node in nodes_of(item)} for item in planned]
     assert not racks[0] & racks[1], racks
     # The rack that the first role would rather take has no room for the second: another one is tried.
     busy = session.call("submitJob", 201, body={"name": "busy", "tenant": TENANT, "gpus": GPUS, "gpusPerNode": GPUS}).json

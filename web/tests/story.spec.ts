@@ -62,6 +62,7 @@ test('from an alarm at night to the cable replaced', async ({ page }) => {
 
     await told_(page, 'Alarms');
     await row.getByRole('button', { name: 'Acknowledge' }).click();
+    await expect(page.locator('input:focus, textarea:focus')).toHaveCount(1);
     await page.keyboard.type('INC-42'); // into the note, whatever happens meanwhile
     await page.keyboard.press('Enter');
     await expect(row).toHaveCount(0);
