@@ -9,6 +9,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "fabric/base/text/utf8.h"
+#include "services/control/state/queue_terms.h"
 #include "services/json/strict_json.h"
 
 namespace railweave::api {
