@@ -10,6 +10,7 @@
 #include "fabric/formats/slurm/hostlist.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/slurm/job_body.h"
+#include "services/slurm/placements.h"
 
 namespace railweave::slurm {
 namespace {
@@ -28,6 +29,16 @@ std::string placement_of(cli::Service& service, const std::string& cluster, cons
   service.each_item(
       Target("/v1/jobs").query("state", "placed").query("fields", "id").query("name", placement_name(cluster, key)), 0,
       [&](const Json& job) { id = cli::text_of(job, "id"); }, [&] { id.clear(); });
+  return id;
+}
+
+// Where it has moved it is the placement of an earlier start.
+std::string placement_of_start(cli::Service& service, const std::string& cluster, const SlurmJob& job) {
+  std::string id = placement_of(service, cluster, job.key());
+  if (!is_checkpointable(job)) return id;
+  for (unsigned start = job.restarts; id.empty() && start-- > 0;) {
+    id = placement_of(service, cluster, job.key_of_start(start));
+  }
   return id;
 }
 
@@ -64,10 +75,7 @@ HookJob read_hook_job(const std::function<const char*(const char* name)>& enviro
 std::string Hooks::missing(const HookJob& job, const SlurmJob& known) {
   try {
     if (held_.empty()) {
-      std::string id = placement_of(service_, job.cluster, known.key());
-      // Where it has moved it is the placement of an earlier start.
-      for (unsigned start = known.restarts; id.empty() && start-- > 0;)
-        id = placement_of(service_, job.cluster, known.key_of_start(start));
+      std::string id = placement_of_start(service_, job.cluster, known);
       if (id.empty()) return "Railweave does not hold its GPUs";
       const Json held = service_.get(Target("/v1/jobs").segment(id));
       std::vector<std::string> nodes;
@@ -107,17 +115,19 @@ void Hooks::epilog(const HookJob& job) {
     return std::string();
   };
   std::string id = held(job.number);
-  if (id.empty()) {  // a task of an array, or a part of a heterogeneous job: its placement has another number
+  if (id.empty()) {
     const auto known = slurm_.job(job.number);
+    // A task of an array, or a part of a heterogeneous job: its placement has another number.
     if (known && *known && (*known)->id != job.number) id = held((*known)->id);
+    if (known && *known && id.empty()) id = placement_of_start(service_, job.cluster, **known);
   }
   if (id.empty()) return;
   const auto post = [&](const char* what, const Json& body) {
     service_.send(cli::json_request(api::Method::post, Target("/v1/jobs").segment(id).path(what), body),
                   [](int status) { return status == 404 || status == 409 || status == 422; });
   };
-  const Json move = cli::field(cli::field(service_.get(Target("/v1/jobs").segment(id)), "launcher"), "move");
-  if (cli::text_of(move, "state") != "moving") post("/complete", Json::object());  // else it goes on elsewhere
+  const bool goes_on = is_moving(service_.get(Target("/v1/jobs").segment(id)));
+  if (!goes_on) post("/complete", Json::object());
   post("/freed", {{"nodes", {job.node}}});
 }
 

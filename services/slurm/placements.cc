@@ -208,10 +208,13 @@ void Placements::answer_move(const std::string& id, bool accept) {
   say(Target("/v1/jobs").segment(id).path(accept ? "/move/accept" : "/move/decline"));
 }
 
+bool is_moving(const Json& job) {
+  return cli::text_of(cli::field(cli::field(job, "launcher"), "move"), "state") == "moving";
+}
+
 bool Placements::is_moving(const std::string& id) {
   ++calls_;
-  const Json job = service_.get(Target("/v1/jobs").segment(id));
-  return cli::text_of(cli::field(cli::field(job, "launcher"), "move"), "state") == "moving";
+  return slurm::is_moving(service_.get(Target("/v1/jobs").segment(id)));
 }
 
 std::optional<Held::Phase> Placements::freed(const std::string& id) {

@@ -36,6 +36,9 @@ struct Advice {
   std::optional<std::uint32_t> gain_permille = {};
 };
 
+// As Railweave shows it: another place is held for it, and its GPUs are being freed.
+bool is_moving(const cli::Json& job);
+
 class Placements {
  public:
   Placements(cli::Service& service, Owner owner) : service_(service), owner_(std::move(owner)) {}

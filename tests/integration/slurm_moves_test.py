@@ -99,13 +99,8 @@ def over(cluster, jobs, waits):
     cluster.cancel(*jobs)
 
 
-def test_moves(cluster):
-    cluster.railweave("queue", "configure", "--min-runtime", "PT0S")
-    jobs, id_, nodes, waits = scattered(cluster)
-    assert job_of(cluster, id_)["launcher"]["checkpointable"]
-    offer(cluster)
-    there = moved(cluster, jobs[2], id_, nodes, waits)
-    # And back again, for another job.
+def moved_back(cluster, jobs, id_, nodes, there, waits):
+    """It moves again, for another job, which is the answer."""
     cluster.service.request("DELETE", f"/v1/jobs/{waits}")
     jobs.append(cluster.submit("-N", "2", "-w", ",".join(nodes), "--gres=gpu:5", *RESEARCH))
     wait_for(lambda: f"{jobs[3]}.0" in cluster.held(), f"it is held where Slurm began it\n{cluster.log()}")
@@ -114,6 +109,16 @@ def test_moves(cluster):
     waits = two_nodes(cluster)
     offer(cluster)
     assert moved(cluster, jobs[2], id_, there, waits, 2) == nodes
+    return waits
+
+
+def test_moves(cluster):
+    cluster.railweave("queue", "configure", "--min-runtime", "PT0S")
+    jobs, id_, nodes, waits = scattered(cluster)
+    assert job_of(cluster, id_)["launcher"]["checkpointable"]
+    offer(cluster)
+    there = moved(cluster, jobs[2], id_, nodes, waits)
+    waits = moved_back(cluster, jobs, id_, nodes, there, waits)
     # Requeued by hand it is placed again, as a job of its own.
     cluster.slurm.run("scontrol", "requeue", jobs[2])
     wait_for(lambda: f"{jobs[2]}.3" in cluster.held() and job_of(cluster, id_)["state"] != "placed", f"another placement\n{cluster.log()}", 60)
@@ -172,8 +177,14 @@ def test_hooks(cluster):
     wait_for(lambda: cluster.job(jobs[2]).get("Restarts") == "1", f"it is requeued\n{cluster.log()}", 60)
     wait_for(lambda: kinds(cluster, id_).count("job.accepted") == 2, f"its new place is accepted\n{cluster.log()}", 60)
     began = time.monotonic()
-    moved(cluster, jobs[2], id_, nodes, waits)
+    there = moved(cluster, jobs[2], id_, nodes, waits)
     assert time.monotonic() - began < WAIT, "its prolog waited for a placement by another name"
+    # Two starts later the epilog still finds it, with nothing else there that would say that it has ended.
+    waits = moved_back(cluster, jobs, id_, nodes, there, waits)
+    cluster.end(signal.SIGKILL)
+    cluster.slurm.run("scancel", jobs[2])
+    wait_for(lambda: job_of(cluster, id_)["state"] == "completed", f"its epilog says that it has ended\n{job_of(cluster, id_)}", 30)
+    cluster.start("--notice", "1")
     over(cluster, jobs, waits)
 
 
