@@ -1,7 +1,6 @@
 #include "services/control/live/routes/engine_candidates.h"
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -11,24 +10,16 @@
 #include "fabric/routing/engine_registry.h"
 #include "services/control/live/routes/route_audit.h"
 #include "services/control/live/routes/subnet_routes.h"
+#include "services/control/live/routes/wanted_routes.h"
 
 namespace railweave::control {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-unsigned lanes_of(const fabric::Routing& routing, std::span<const fabric::PlaneId> planes) {
-  unsigned lanes = 1;
-  for (const fabric::PlaneId plane : planes) {
-    if (plane.index() < routing.lanes.planes.size())
-      lanes = std::max<unsigned>(lanes, routing.lanes.planes[plane.index()].lanes);
-  }
-  return lanes;
-}
-
 ComparedEngine judged(ComparedEngine one, const fabric::Routing& routing, const BalanceInput& in) {
   const auto report = audit_of(in.input.view, routing, in.planes, {.shift_samples = 0, .max_examples = 1, .run = {}});
-  one.lanes = lanes_of(routing, in.planes);
+  one.lanes = lanes_used_by(routing, in.planes);
   one.fullest = report.max_link_load_hosts;
   one.detours = report.nonminimal_pairs;
   one.problem = fault_of(report);

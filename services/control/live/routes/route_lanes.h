@@ -10,7 +10,7 @@
 #include <string>
 
 #include "services/control/live/ports/lanes_on_ports.h"
-#include "services/control/state/job.h"
+#include "services/control/state/job_id.h"
 #include "services/control/views/routing_cache.h"
 
 namespace railweave::control {

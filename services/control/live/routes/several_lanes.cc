@@ -55,10 +55,7 @@ void SubnetRoutes::choose_lanes() {
   lanes_.why.clear();
   lanes_.telling = {};
   if (context_.mode() != SubnetMode::direct) return;
-  const auto& planes = wanted_.base()->routing.lanes.planes;
-  for (const PlaneId plane : wanted_.planes()) {
-    if (plane.index() < planes.size()) lanes_.needed = std::max<unsigned>(lanes_.needed, planes[plane.index()].lanes);
-  }
+  lanes_.needed = lanes_used_by(wanted_.base()->routing, wanted_.planes());
   if (lanes_.needed == 1) return;
   lanes_.several = wanted_.base();
   lanes_.are_used = true;
@@ -114,7 +111,7 @@ bool SubnetRoutes::tell_levels(const ClusterState& state) {
     telling.since_us = context_.now();
     telling.levels = lanes_.several->routing.lanes;
     keep_telling();
-    lanes_.why = "senders are told of service levels first";
+    lanes_.why = kTellFirst;
     context_.log().info("ports have the tables for {} lanes; senders are told of their levels", lanes_.needed);
   }
   // Durable before a table needs them, so that a restart knows it.

@@ -78,10 +78,12 @@ bool WantedRoutes::verify(const fabric::Routing& routing) {
   return report.verified();
 }
 
-unsigned WantedRoutes::lanes_used() const {
-  unsigned most = 0;
-  for (const fabric::PlaneId plane : planes_) {
-    const auto& lanes = routing_->lanes.planes;
+unsigned WantedRoutes::lanes_used() const { return lanes_used_by(*routing_, planes_); }
+
+unsigned lanes_used_by(const fabric::Routing& routing, std::span<const fabric::PlaneId> planes) {
+  unsigned most = 1;
+  for (const fabric::PlaneId plane : planes) {
+    const auto& lanes = routing.lanes.planes;
     if (plane.index() < lanes.size()) most = std::max<unsigned>(most, lanes[plane.index()].lanes);
   }
   return most;

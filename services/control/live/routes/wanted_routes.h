@@ -26,6 +26,9 @@ class ClearedRoutes {
   const fabric::Routing& routing_;
 };
 
+// The most lanes that routes of one of these planes use.
+unsigned lanes_used_by(const fabric::Routing& routing, std::span<const fabric::PlaneId> planes);
+
 class WantedRoutes {
  public:
   // version: the last one of the topology before; versions name routes to the audit, which outlives topologies.
