@@ -131,14 +131,18 @@ def tokens_end(service, contract):
     issued = admin.call("issueToken", 201, body={"name": "night-shift", "role": "operator"}).json
     shift = Caller(service, contract, issued["token"])
     shift.call("getCaller", 200)
-    stream = service.connect(timeout=20)
-    stream.request("GET", "/v1/events/stream", headers=bearer(issued["token"]))
-    events = stream.getresponse()
-    assert events.status == 200
+    # The second asks for events that are long after the token's end.
+    streams = []
+    for asked in ("", "?after=4000000000"):
+        stream = service.connect(timeout=20)
+        stream.request("GET", "/v1/events/stream" + asked, headers=bearer(issued["token"]))
+        streams.append((stream, stream.getresponse()))
+        assert streams[-1][1].status == 200
     admin.call("revokeToken", 204, path={"id": issued["id"]})
     shift.call("getCaller", 401, "auth.invalid")
-    assert b"token.revoked" not in events.read(), "a stream ends with its token"  # read() returns at its end
-    stream.close()
+    for stream, events in streams:
+        assert b"token.revoked" not in events.read(), "a stream ends with its token"  # read() returns at its end
+        stream.close()
     admin.call("revokeToken", 404, "tokens.notFound", path={"id": issued["id"]})
     soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
     issued = admin.call("issueToken", 201, body={"name": "visitor", "role": "viewer", "expiresAt": soon}).json

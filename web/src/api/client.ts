@@ -104,10 +104,13 @@ export async function askOtherTabs(): Promise<void> {
 export function requestHeaders(): Record<string, string> {
   return token ? { Authorization: `Bearer ${token}` } : {};
 }
-// sent: what the request showed; an answer to a token that is not the present one any more says nothing of that.
-export async function noteRefusal(response: Response, sent = requestHeaders().Authorization) {
-  if (response.status !== 401 || sent !== requestHeaders().Authorization) return;
-  refused = ((await response.clone().json().catch(() => ({}))) as Partial<Problem>) ?? {};
+// sent: what the request showed; an answer to a token that is not the present one any more says nothing of that. It may have
+// been replaced while the answer is read, too.
+export async function noteRefusal(response: Response, sent: string | undefined) {
+  if (response.status !== 401) return;
+  const problem = ((await response.clone().json().catch(() => ({}))) as Partial<Problem>) ?? {};
+  if (sent !== requestHeaders().Authorization) return;
+  refused = problem;
   tell();
 }
 
@@ -174,8 +177,9 @@ export const ifNew = { 'If-None-Match': '*' };
 
 // A text that is no JSON, to be saved as a file: with the token, which a link would not send.
 export async function textOf(path: string): Promise<string> {
-  const response = await fetch(path, { headers: requestHeaders() });
-  await noteRefusal(response);
+  const headers = requestHeaders();
+  const response = await fetch(path, { headers });
+  await noteRefusal(response, headers.Authorization);
   if (response.ok) return response.text();
   throw new ProblemError(response.status, (await response.json().catch(() => ({}))) as Partial<Problem>);
 }

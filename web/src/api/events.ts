@@ -122,7 +122,7 @@ class LiveConnection {
       const headers: Record<string, string> = { Accept: 'text/event-stream', ...requestHeaders() };
       if (this.live.seq > 0) headers['Last-Event-ID'] = String(this.live.seq);
       const response = await fetch('/v1/events/stream', { headers, signal: abort.signal, cache: 'no-store' });
-      await noteRefusal(response);
+      await noteRefusal(response, headers.Authorization);
       if (response.status === 410) {
         // Events since the last one were removed: everything is read again, and what follows from now on.
         this.set({ seq: 0, events: [] });
