@@ -102,6 +102,28 @@ TEST(Arbitration, WhatIsLeftIsDividedByTheRequests) {
   EXPECT_NEAR(weight[2] / all, 0.6, 0.01);
 }
 
+// No lane that has room is further below its request than one that was served instead.
+TEST(Arbitration, WhatIsLeftGoesToTheLaneFurthestBelowItsRequest) {
+  for (std::uint32_t first = 10; first <= 900; first += 35) {
+    for (std::uint32_t second = 10; first + second <= 990; second += 65) {
+      const std::uint32_t third = 1000 - first - second;
+      const LaneDemand lanes[] = {{0, 0, first}, {1, 0, second}, {2, 0, third}};
+      const auto table = assign_weights(lanes, {.entries = 64});
+      ASSERT_TRUE(table);
+      std::vector<double> weight(3);
+      for (const VlWeight entry : table->low) weight[entry.vl] += entry.weight;
+      const double all = weight[0] + weight[1] + weight[2];
+      for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_NEAR(weight[i] / all, lanes[i].requested_permille / 1000.0, 0.004) << first << " " << second << " " << i;
+      }
+    }
+  }
+}
+
+TEST(Arbitration, AnEntryOfWeightOneIsWaitedFor) {
+  EXPECT_EQ(longest_wait_bytes(table_of({{0, 4}, {1, 1}, {2, 0}}), 0), 64U + 66 * 64);
+}
+
 TEST(Arbitration, ALaneThatMustNotWaitHasShortTurns) {
   const auto turns = [](const VlArbitration& table) {
     return std::ranges::count(table.low, std::uint8_t{0}, &VlWeight::vl);

@@ -151,6 +151,80 @@ TEST(InfinibandPlan, WeighsEachPortByItsReservations) {
   }
 }
 
+TEST(InfinibandPlan, OneTableHoldsTheFullestLinkOfEachClass) {
+  const Fixture f;
+  Ledger ledger(whole_capacities_mbps(f.fabric.view), capacity_rules(f.classes));
+  const auto reserve = [&](const char* job, std::uint8_t qos_class, DirectedLink link, std::int64_t mbps) {
+    auto one = std::make_shared<Reservation>();
+    one->job = job;
+    one->qos_class = qos_class;
+    one->loads = {{link, mbps}};
+    ledger.reserve(one);
+  };
+  reserve("a", 4, 3, 100'000);
+  reserve("b", 3, ledger.links() - 1, 120'000);
+  InfinibandPlanInput input = f.input();
+  input.ledger = &ledger;
+  input.uniform = true;
+  const auto plan = plan_infiniband(input);
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_TRUE(plan->uniform);
+  for (const PortTables& port : plan->ports) {
+    EXPECT_GE(plan->promised_permille(*port.arbitration, 4), 250U);
+    EXPECT_GE(plan->promised_permille(*port.arbitration, 3), 300U);
+  }
+}
+
+TEST(InfinibandPlan, PromisesWhatTheWeakestLaneOfAClassHas) {
+  InfinibandPlan plan;
+  plan.routing_lanes = 2;
+  plan.numbers = {0, 1};
+  plan.owned_lanes = 1;
+  VlArbitration table;
+  table.low = {{0, 50}, {1, 200}, {2, 200}, {3, 40}, {4, 30}, {5, 200}};
+  const auto of_lane = [&](std::uint8_t vl) { return promised_permille(table, vl, plan.mtu_bytes); };
+  EXPECT_EQ(plan.promised_permille(table, 0), of_lane(0));
+  EXPECT_EQ(plan.promised_permille(table, 1), of_lane(3));
+  EXPECT_EQ(plan.promised_to_owner(table, 0), of_lane(4));
+  std::swap(table.low[4].weight, table.low[5].weight);
+  EXPECT_EQ(plan.promised_to_owner(table, 0), of_lane(5));
+}
+
+TEST(InfinibandPlan, CountsTheLanesOfTheSubnetThatIsAsked) {
+  const auto fabric = testing::route_view(
+      FabricView(std::make_shared<const Topology>(generate("rail-only", {{"hosts", "4"}, {"rails", "2"}}).value())));
+  const Topology& t = fabric.view.topology();
+  ASSERT_EQ(t.subnets().size(), 2U);
+  Lanes lanes = fabric.routing.lanes;
+  ASSERT_EQ(lanes.planes.size(), 2U);
+  lanes.planes[0].lanes = 3;
+  lanes.planes[0].levels = 3;
+  lanes.planes[1].lanes = 2;
+  lanes.planes[1].levels = 4;
+  for (const SwitchId sw : t.switches()) {
+    const auto& plane = lanes.planes[fabric.scope->plane_of(sw).index()];
+    const auto needed = routing_lanes(fabric.view, *fabric.scope, lanes, t.subnet(sw));
+    EXPECT_EQ(needed.lanes, plane.lanes);
+    EXPECT_EQ(needed.levels, plane.levels);
+  }
+  const auto all = routing_lanes(fabric.view, *fabric.scope, lanes, {});
+  EXPECT_EQ(all.lanes, 3U);
+  EXPECT_EQ(all.levels, 4U);
+}
+
+TEST(InfinibandPlan, OpenSmIsGivenOneTableOrNone) {
+  const Fixture f;
+  auto plan = plan_infiniband(f.input()).value();
+  ASSERT_TRUE(opensm_policy(f.input(), plan));
+  plan.uniform = false;
+  const auto differ = opensm_policy(f.input(), plan);
+  ASSERT_FALSE(differ);
+  EXPECT_EQ(differ.error().code, "qos.notUniform");
+  plan.uniform = true;
+  plan.ports.clear();
+  EXPECT_FALSE(opensm_policy(f.input(), plan));
+}
+
 TEST(InfinibandPlan, RefusesClassesThatDoNotFitTheLanesWithTheArithmetic) {
   const Fixture f;
   InfinibandPlanInput input = f.input();
