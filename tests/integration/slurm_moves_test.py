@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from slurm import wait_for  # noqa: E402
-from slurm_cluster import BIN, installed_hooks, run  # noqa: E402
+from slurm_cluster import BIN, PLUGIN, installed_hooks, run  # noqa: E402
 
 WAIT = 20  # seconds that a prolog may take
 RESEARCH = ("--account=research", "--mem=10")
@@ -36,7 +36,11 @@ def moves(cluster):
     return cluster.service.request("GET", "/v1/queue/moves")[2]["moves"]
 
 
-def scattered(cluster, *options, comment="railweave: checkpointable"):
+IN_COMMENT = ("--comment", "railweave: checkpointable")
+BY_OPTION = ("--railweave-checkpointable",) if PLUGIN.exists() else IN_COMMENT
+
+
+def scattered(cluster, *options, says=IN_COMMENT):
     """Two nodes are full but for three GPUs each, twelve are full, and on the last two a job of three GPUs of each keeps one of two whole nodes from starting,
     which is none of Slurm's and waits in Railweave."""
     full = cluster.submit("-N", "12", "--gres=gpu:8", *RESEARCH)
@@ -45,7 +49,7 @@ def scattered(cluster, *options, comment="railweave: checkpointable"):
         runs(cluster, one)
     beside = cluster.submit("-N", "2", "--gres=gpu:3", *RESEARCH)
     runs(cluster, beside)
-    mover = cluster.submit("-N", "2", "--gres=gpu:3", "--open-mode=append", *RESEARCH, "--comment", comment, *options, script=SAVES)
+    mover = cluster.submit("-N", "2", "--gres=gpu:3", "--open-mode=append", *RESEARCH, *says, *options, script=SAVES)
     id_, nodes = runs(cluster, mover)
     cluster.slurm.run("scancel", beside)
     wait_for(lambda: f"{beside}.0" not in cluster.held(), "beside is gone")
@@ -114,7 +118,7 @@ def moved_back(cluster, jobs, id_, nodes, there, waits):
 
 def test_moves(cluster):
     cluster.railweave("queue", "configure", "--min-runtime", "PT0S")
-    jobs, id_, nodes, waits = scattered(cluster)
+    jobs, id_, nodes, waits = scattered(cluster, says=BY_OPTION)
     assert job_of(cluster, id_)["launcher"]["checkpointable"]
     offer(cluster)
     there = moved(cluster, jobs[2], id_, nodes, waits)
@@ -132,7 +136,7 @@ def test_moves(cluster):
     assert "job.moveEnded" in kinds(cluster, id_)
     over(cluster, jobs, waits)
     # What does not say so is offered nothing.
-    jobs, id_, nodes, waits = scattered(cluster, comment="")
+    jobs, id_, nodes, waits = scattered(cluster, says=())
     assert cluster.service.request("POST", "/v1/queue/moves", {"for": "head"})[2]["code"] == "moves.none"
     over(cluster, jobs, waits)
 

@@ -77,6 +77,7 @@ def test_marker(folder):
     submissions = [["-N2"], ["-N1"], [], ["-N2-4"], ["-N3", "-w", NODES[0]], ["-N3", "-x", NODES[0]], ["-N2", "--begin=now+1hour"], ["-N2", "-H"], ["-N2", "--comment", "mine"],
                    ["-N2", "--railweave-tp=8"], ["-N2", "--railweave-tp=8", "--railweave-qos=gold", "--comment", "mine"],
                    ["-N2", "--railweave-pp=2", "--comment", "railweave: tp=4"], ["-N1", "--railweave-tp=8"],
+                   ["-N2", "--railweave-checkpointable", "--railweave-tolerate=pool=inference"],
                    ["-N1", "--gres=gpu:8", ":", "-N2", "--gres=gpu:8"], ["-N1", ":", "-N1", "--gres=gpu:1"],
                    # Several nodes by other words, and what a time to begin would make fail.
                    ["-n16", "--ntasks-per-node=8"], ["-n8", "--ntasks-per-node=8"], ["--gpus=16"], ["--gpus=8"], ["-n2", "--gpus-per-task=8"], ["-n2", "--gpus-per-task=4"],
@@ -120,7 +121,7 @@ def test_marker(folder):
     for lua, plugin in zip(by_lua, by_plugin, strict=True):
         assert lua == plugin, (lua, plugin)
     marked = [options for options, mark, _, _ in by_lua if mark]
-    assert len(marked) == 11, marked
+    assert len(marked) == 12, marked
     assert by_lua[10][2] == ["mine railweave: tp=8 class=gold"] and by_lua[0][3] == [GRACE], by_lua
     print(f"{where}: the plugin marks {len(submissions)} kinds of submissions as the Lua file does, {len(marked)} of them for Railweave")
 
@@ -283,6 +284,13 @@ def test_ranks(cluster):
     # Nonsense is refused where it is written; a guarantee without a contract is shown as the reason.
     done = subprocess.run(["sbatch", "-N", "2", "--railweave-tp=0", "--wrap", "true"], env=cluster.environment, cwd=cluster.folder, capture_output=True, text=True)
     assert done.returncode != 0 and "number from 1 on" in done.stderr, done
+    done = subprocess.run(["sbatch", "-N", "2", "--railweave-tolerate=a=b=c", "--wrap", "true"], env=cluster.environment, cwd=cluster.folder, capture_output=True, text=True)
+    assert done.returncode != 0 and "the key of a taint, or KEY=VALUE" in done.stderr, done
+    says = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", "--railweave-checkpointable", "--railweave-tolerate=pool=inference")
+    agrees(cluster, says)
+    spec = cluster.service.request("GET", f"/v1/jobs/{cluster.held()[f'{says}.0']}")[2]
+    assert spec["launcher"]["checkpointable"] and spec["spec"]["tolerations"] == [{"key": "pool", "value": "inference"}], spec
+    cluster.cancel(says)
     refused = cluster.submit("-N", "2", "--gres=gpu:8", "--account=research", "--railweave-guarantee=100", "--railweave-qos=gold")
     mark = wait_for(lambda: "waits: " in (mark := cluster.job(refused)["mark"]) and mark, f"a reason\n{cluster.log()}")
     assert "contract" in mark, mark

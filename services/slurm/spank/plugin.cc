@@ -3,10 +3,13 @@
 // else; where anything is not as expected, the step runs as without it. Each callback is on one thread of its process.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -33,25 +36,31 @@ namespace {
 
 using namespace railweave;
 
+enum class Takes : std::uint8_t { nothing, number, name, taint };
 struct Choice {
   const char *option, *word, *argument, *usage;
+  Takes takes;
 };
 // Words of the job's comment, as railweave-slurm reads them.
-constexpr std::array<Choice, 9> kChoices{
-    {{"railweave-tp", "tp", "N", "ranks of a tensor-parallel group"},
-     {"railweave-pp", "pp", "N", "pipeline stages"},
-     {"railweave-dp", "dp", "N", "data-parallel ranks"},
-     {"railweave-ep", "ep", "N", "ranks of an expert-parallel group"},
-     {"railweave-cp", "cp", "N", "ranks of a context-parallel group"},
-     {"railweave-qos", "class", "NAME", "class of traffic, of the tenant's contract"},
-     {"railweave-guarantee", "guarantee", "GBPS", "bandwidth guaranteed to each port, in Gb/s"},
-     {"railweave-level", "level", "LEVEL", "what must hold the whole job: nvlinkDomain, rack, leafGroup, pod, cluster"},
-     {"railweave-priority", "priority", "CLASS", "priority class in Railweave"}}};
+constexpr std::array<Choice, 11> kChoices{
+    {{"railweave-tp", "tp", "N", "ranks of a tensor-parallel group", Takes::number},
+     {"railweave-pp", "pp", "N", "pipeline stages", Takes::number},
+     {"railweave-dp", "dp", "N", "data-parallel ranks", Takes::number},
+     {"railweave-ep", "ep", "N", "ranks of an expert-parallel group", Takes::number},
+     {"railweave-cp", "cp", "N", "ranks of a context-parallel group", Takes::number},
+     {"railweave-qos", "class", "NAME", "class of traffic, of the tenant's contract", Takes::name},
+     {"railweave-guarantee", "guarantee", "GBPS", "bandwidth guaranteed to each port, in Gb/s", Takes::number},
+     {"railweave-level", "level", "LEVEL", "what must hold the whole job: nvlinkDomain, rack, leafGroup, pod, cluster",
+      Takes::name},
+     {"railweave-priority", "priority", "CLASS", "priority class in Railweave", Takes::name},
+     {"railweave-tolerate", "tolerate", "KEY[=VALUE]", "taint of nodes that the job tolerates", Takes::taint},
+     {"railweave-checkpointable", "checkpointable", nullptr, "it may move: it goes on from what it saved when requeued",
+      Takes::nothing}}};
 
 constexpr const char* kRanksVariable = "SLURM_RAILWEAVE_RANKS";  // SLURM_: reaches tasks with --export=NONE, too
 constexpr std::size_t kMaxText = 120'000;                        // the kernel takes 128 KiB of one variable
 
-std::array<std::string, kChoices.size()> chosen;
+std::array<std::string, kChoices.size()> chosen;  // words; "": not given
 
 bool is_plain(std::string_view text) {
   return !text.empty() && text.size() <= 64 && std::ranges::all_of(text, [](char c) {
@@ -60,17 +69,40 @@ bool is_plain(std::string_view text) {
   });
 }
 
+const char* meaning_of(Takes takes) {
+  switch (takes) {
+    case Takes::number:
+      return "a number from 1 on";
+    case Takes::taint:
+      return "the key of a taint, or KEY=VALUE";
+    case Takes::name:
+    case Takes::nothing:
+      break;
+  }
+  return "a name";
+}
+
+bool fits(Takes takes, std::string_view value) {
+  const auto equals = value.find('=');
+  if (takes == Takes::taint && equals != std::string_view::npos)
+    return is_plain(value.substr(0, equals)) && is_plain(value.substr(equals + 1));
+  if (takes == Takes::number && (value.find_first_not_of("0123456789") != std::string_view::npos || value == "0"))
+    return false;
+  return is_plain(value);
+}
+
 int take_option(int index, const char* argument, int /*remote*/) {
   const Choice& choice = kChoices.at(static_cast<std::size_t>(index));
-  const std::string_view value = argument == nullptr ? "" : argument;
-  const bool is_number = value.find_first_not_of("0123456789") == std::string_view::npos && value != "0";
-  const bool wants_number = choice.argument[0] == 'N' ? choice.argument[1] == '\0' : choice.argument[0] == 'G';
-  if (!is_plain(value) || (wants_number && !is_number)) {
-    slurm_error("railweave: --%s takes %s: %s", choice.option, wants_number ? "a number from 1 on" : "a name",
-                choice.usage);
-    return -1;
+  std::string word = choice.word;
+  if (choice.takes != Takes::nothing) {
+    const std::string_view value = argument == nullptr ? "" : argument;
+    if (!fits(choice.takes, value)) {
+      slurm_error("railweave: --%s takes %s: %s", choice.option, meaning_of(choice.takes), choice.usage);
+      return -1;
+    }
+    word.append("=").append(value);
   }
-  chosen.at(static_cast<std::size_t>(index)) = value;
+  chosen.at(static_cast<std::size_t>(index)) = std::move(word);
   return 0;
 }
 
@@ -80,9 +112,7 @@ void register_options(spank_t spank) {
     spank_option option{const_cast<char*>(kChoices[i].option),    // NOLINT(cppcoreguidelines-pro-type-const-cast)
                         const_cast<char*>(kChoices[i].argument),  // NOLINT(cppcoreguidelines-pro-type-const-cast)
                         const_cast<char*>(kChoices[i].usage),     // NOLINT(cppcoreguidelines-pro-type-const-cast)
-                        1,
-                        static_cast<int>(i),
-                        take_option};
+                        kChoices[i].takes == Takes::nothing ? 0 : 1, static_cast<int>(i), take_option};
     spank_option_register(spank, &option);
   }
 }
@@ -250,8 +280,8 @@ RAILWEAVE_EXPORT int slurm_spank_init_post_opt(spank_t spank, int /*ac*/, char* 
     const spank_context_t context = spank_context();
     if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR) return;
     std::string words;
-    for (std::size_t i = 0; i < kChoices.size(); ++i) {
-      if (!chosen.at(i).empty()) words += (words.empty() ? "" : " ") + std::string(kChoices[i].word) + "=" + chosen[i];
+    for (const std::string& word : chosen) {
+      if (!word.empty()) words += (words.empty() ? "" : " ") + word;
     }
     if (!words.empty()) spank_job_control_setenv(spank, "RAILWEAVE", words.c_str(), 1);
   });
