@@ -20,15 +20,18 @@ JOBS = {"jobs": [{"job_id": 1, "name": "train", "user_name": "ada", "job_state":
         "last_update": {"set": True, "number": 1}}
 
 
+CABLES = ("ibnetdiscover.txt", "iblinkinfo.txt", "lines.txt", "opensm-subnet.lst")
+
+
 def dumps_of(folder, netlist, host):
     """The outputs of all tools, as files; OpenSM has swept the subnet."""
     log = folder / "osm.log"
     with Ibsim(netlist) as sim:
         swept = sim.run(["opensm", "-o", "-e", "-f", str(log), "-D", "0x43", "-l", "1", "-R", "minhop"], host=host)
         assert "SUBNET UP" in log.read_text(errors="replace"), swept
-        for tool in ("ibnetdiscover", "iblinkinfo"):
-            (folder / f"{tool}.txt").write_text(sim.run([tool]).stdout)
-    return {name: folder / name for name in ("ibnetdiscover.txt", "iblinkinfo.txt", "opensm-subnet.lst", "opensm.fdbs")}
+        for name, tool in (("ibnetdiscover", ["ibnetdiscover"]), ("iblinkinfo", ["iblinkinfo"]), ("lines", ["iblinkinfo", "-l"])):
+            (folder / f"{name}.txt").write_text(sim.run(tool).stdout)
+    return {name: folder / name for name in ("ibnetdiscover.txt", "iblinkinfo.txt", "lines.txt", "opensm-subnet.lst", "opensm.fdbs")}
 
 
 def main():
@@ -53,14 +56,13 @@ def main():
         files = dumps_of(folder, netlist, hosts[-1])
 
         counts = {}
-        for dump in ("ibnetdiscover.txt", "iblinkinfo.txt", "opensm-subnet.lst"):
+        for dump in CABLES:
             told = json.loads(run("fabric", "import", files[dump], "-O", folder / "one.json", "-o", "json"))
             counts[dump] = {key: told[key] for key in ("switches", "leaves", "hosts", "hostPorts", "interSwitchLinks", "components")}
-        assert counts["ibnetdiscover.txt"] == counts["iblinkinfo.txt"] == counts["opensm-subnet.lst"], counts
-        merged = json.loads(run("fabric", "import", files["ibnetdiscover.txt"], files["iblinkinfo.txt"], files["opensm-subnet.lst"],
-                                "-O", folder / "fabric.json", "-o", "json"))
+        assert all(one == counts["ibnetdiscover.txt"] for one in counts.values()), counts
+        merged = json.loads(run("fabric", "import", *(files[dump] for dump in CABLES), "-O", folder / "fabric.json", "-o", "json"))
         codes = [finding["code"] for finding in merged["findings"]]
-        assert codes.count("readFrom") == 3 and "sourcesDisagree" not in codes, merged["findings"]
+        assert codes.count("readFrom") == len(CABLES) and "sourcesDisagree" not in codes, merged["findings"]
         assert merged["hosts"] == 16, merged
 
         names = [host["name"] for host in json.loads((folder / "fabric.json").read_text())["hosts"]]

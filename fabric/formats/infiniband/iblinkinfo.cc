@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/formats/infiniband/host_names.h"
 #include "fabric/formats/infiniband/link_text.h"
 #include "fabric/formats/infiniband/subnet_draft.h"
 #include "fabric/formats/text/text_lines.h"
@@ -97,6 +96,7 @@ class IblinkinfoReader {
       if (draft_.over_limit()) return std::unexpected(SubnetDraft::over_limit_error(options_));
     }
     if (draft_.device_count() == 0) return std::unexpected(unreadable_.unreadable_error(kWanted));
+    tell_switches_apart();
     join_ends();
     unreadable_.finish();
     return std::move(draft_).move_into(options_, builder_);
@@ -163,8 +163,6 @@ class IblinkinfoReader {
     auto& drafted = draft_.device(device);
     drafted.ports = std::max(drafted.ports, end->port);
     const unsigned lid = end->lid.value_or(0);
-    const bool is_switch = drafted.type == NetlistDevice::network_switch;
-    if (is_switch && lid != 0) drafted.lid = lid;
     note_lid(lid, device);
     const auto link = parse_link_state(line.substr(opens + kOpens.size(), closes - opens - kOpens.size()));
     if (!link) return;
@@ -172,15 +170,16 @@ class IblinkinfoReader {
     const auto peer = take_end(far);
     if (!peer)
       return unreadable_.add(line_, closes + kCloses.size() + far.column(), "the LID and port of the other end");
-    cables_.push_back({device, end->port, lid, is_switch ? Guid() : end->guid, peer->guid, peer->lid.value_or(0),
-                       peer->port, peer->description, *link});
+    cables_.push_back(
+        {device, end->port, lid, end->guid, peer->guid, peer->lid.value_or(0), peer->port, peer->description, *link});
   }
 
   // The device whose port a line is about: with -l the line names it, else the heading before it does.
   std::uint32_t device_at(const PrintedEnd& end) {
     if (!end.description.empty() && end.guid.known()) {
-      const bool adapter = identify_adapter(end.description).kind == AdapterIdentity::Kind::named;
-      return device_of(end.guid, adapter ? NetlistDevice::adapter : NetlistDevice::network_switch, end.description);
+      const std::uint32_t device = device_of(end.guid, NetlistDevice::adapter, end.description);
+      ++lines_naming_[device];
+      return device;
     }
     if (adapter_ && end.guid.known() && current_ == kNoDevice) {
       current_ = device_of(end.guid, adapter_->type, adapter_->description);
@@ -208,6 +207,21 @@ class IblinkinfoReader {
     }
     const auto found = by_lid_.find(cable.peer_lid);
     return found == by_lid_.end() ? kNoDevice : found->second;
+  }
+
+  // With -l no line says what a device is. A switch has one GUID for all of its ports, each with a line, also where
+  // nothing is plugged in; an adapter has one for each port.
+  void tell_switches_apart() {
+    for (const auto& [device, lines] : lines_naming_) {
+      auto& drafted = draft_.device(device);
+      if (lines > 1 || drafted.description.starts_with("MF0;")) drafted.type = NetlistDevice::network_switch;
+    }
+    for (Cable& cable : cables_) {
+      auto& drafted = draft_.device(cable.device);
+      if (drafted.type != NetlistDevice::network_switch) continue;
+      if (cable.lid != 0) drafted.lid = cable.lid;
+      cable.port_guid = {};
+    }
   }
 
   void join_ends() {
@@ -252,6 +266,7 @@ class IblinkinfoReader {
   SubnetDraft draft_;
   std::unordered_map<Guid, std::uint32_t> by_guid_;
   std::unordered_map<unsigned, std::uint32_t> by_lid_;
+  std::unordered_map<std::uint32_t, std::size_t> lines_naming_;
   std::vector<Cable> cables_;
   std::uint32_t current_ = kNoDevice;
   std::optional<Adapter> adapter_;  // whose ports come now
