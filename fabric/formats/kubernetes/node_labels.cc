@@ -36,9 +36,9 @@ constexpr std::array<std::array<std::string_view, 3>, 10> kFamilies{{
     {"ib.coreweave.cloud/leafgroup", "ib.coreweave.cloud/superpod", "ib.coreweave.cloud/fabric"},
     {"cloud.provider.com/topology-rack", "cloud.provider.com/topology-block", ""},
 }};
-constexpr std::array<std::string_view, 4> kDomainLabels{"accelerator.topograph.run/domain",
-                                                        "network.topology.nvidia.com/accelerator",
-                                                        "topology.nebius.com/tier-0", "ds.coreweave.com/nvlink.domain"};
+constexpr std::array<std::string_view, 5> kDomainLabels{
+    "accelerator.topograph.run/domain", "network.topology.nvidia.com/accelerator", "topology.nebius.com/tier-0",
+    "ds.coreweave.com/nvlink.domain", "topology.k8s.aws/ultraserver-id"};
 
 std::string_view label(const Labels& labels, std::string_view name) {
   const auto found = labels.find(name);

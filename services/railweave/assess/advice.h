@@ -1,6 +1,7 @@
 // One thing that the report says: what was found, how sure that is, what it costs, what to do, and what shows it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,7 @@ struct Advice {
 };
 
 Json to_json(const Advice& advice);
+// Of rows of a source of jobs; `rows` names the first of them, and why each was left out.
+Advice rows_left_out(std::size_t count, const std::vector<std::string>& rows, std::string command);
 
 }  // namespace railweave::cli

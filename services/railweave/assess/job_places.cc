@@ -18,14 +18,48 @@ std::size_t fewest_for(std::size_t hosts, const std::vector<std::size_t>& sizes)
   return std::max<std::size_t>(1, groups);
 }
 
-std::vector<std::size_t> group_sizes(const fabric::Topology& t, const fabric::Level& level) {
-  std::vector<std::size_t> sizes(level.group_count, 0);
-  for (const fabric::HostId host : t.hosts()) {
-    if (t.kind(host) == fabric::HostKind::compute) ++sizes[level.group_of_host[host.index()]];
+// A level's groups, of which there may be none.
+class LevelGroups {
+ public:
+  LevelGroups(const fabric::Topology& t, const fabric::Level* level) : level_(level) {
+    if (level == nullptr) return;
+    sizes_.assign(level->group_count, 0);
+    for (const fabric::HostId host : t.hosts()) {
+      if (t.kind(host) == fabric::HostKind::compute) ++sizes_[group_of(host)];
+    }
+    std::ranges::sort(sizes_, std::greater());
   }
-  std::ranges::sort(sizes, std::greater());
-  return sizes;
-}
+
+  [[nodiscard]] std::size_t count() const { return sizes_.size(); }
+
+  [[nodiscard]] LevelUse use_of(const std::vector<fabric::HostId>& hosts) const {
+    LevelUse use;
+    if (level_ == nullptr) return use;
+    std::set<std::uint32_t> used;
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      used.insert(group_of(hosts[i]));
+      if (group_of(hosts[i]) != group_of(hosts[(i + 1) % hosts.size()])) ++use.crossings;
+    }
+    use.used = used.size();
+    use.fewest = fewest_for(hosts.size(), sizes_);
+    use.fewest_crossings = use.used > 1 ? use.used : 0;
+    return use;
+  }
+
+  // Hosts of a group follow its first one, and keep their order.
+  void bring_together(std::vector<fabric::HostId>& hosts) const {
+    if (level_ == nullptr) return;
+    std::map<std::uint32_t, std::size_t> turn;
+    for (const fabric::HostId host : hosts) turn.emplace(group_of(host), turn.size());
+    std::ranges::stable_sort(hosts, {}, [&](fabric::HostId host) { return turn.at(group_of(host)); });
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t group_of(fabric::HostId host) const { return level_->group_of_host[host.index()]; }
+
+  const fabric::Level* level_;
+  std::vector<std::size_t> sizes_;  // of compute hosts, the largest first
+};
 
 // The first cabled port of a host on each rail; without rails all of them, in order.
 std::vector<fabric::PortId> ports_by_rail(const fabric::Topology& t, fabric::HostId host) {
@@ -51,22 +85,24 @@ std::vector<PlacedJob> place_running(const fabric::Topology& topology, const fab
   if (leaves == nullptr) leaves = locality.find(fabric::LevelKind::cluster);
   std::vector<PlacedJob> placed;
   if (leaves == nullptr) return placed;
-  const auto sizes = group_sizes(topology, *leaves);
+  const LevelGroups groups(topology, leaves), domains(topology, locality.find(fabric::LevelKind::nvlink_domain));
   for (const RunningJob& job : jobs) {
-    PlacedJob one{.job = job, .hosts = {}, .groups = {}};
+    PlacedJob one{.job = job, .hosts = {}, .unknown_hosts = {}, .better_order = {}};
     for (const std::string& name : job.hosts) {
-      const fabric::HostId host = host_named(topology, name);
-      if (!host) ++one.unknown_hosts;
-      if (!host) continue;
-      one.hosts.push_back(host);
-      one.groups.push_back(leaves->group_of_host[host.index()]);
+      if (const fabric::HostId host = host_named(topology, name)) {
+        one.hosts.push_back(host);
+      } else {
+        one.unknown_hosts.push_back(name);
+      }
     }
-    one.groups_used = std::set<std::uint32_t>(one.groups.begin(), one.groups.end()).size();
-    one.fewest_groups = fewest_for(one.hosts.size(), sizes);
-    for (std::size_t i = 0; i < one.groups.size(); ++i) {
-      if (one.groups[i] != one.groups[(i + 1) % one.groups.size()]) ++one.crossings;
+    one.leaf_groups = groups.use_of(one.hosts);
+    one.nvlink_domains = domains.use_of(one.hosts);
+    if (one.leaf_groups.out_of_order() || one.nvlink_domains.out_of_order()) {
+      one.better_order = one.hosts;
+      const bool domains_within = domains.count() > groups.count();
+      (domains_within ? domains : groups).bring_together(one.better_order);
+      (domains_within ? groups : domains).bring_together(one.better_order);
     }
-    one.fewest_crossings = one.groups_used > 1 ? one.groups_used : 0;
     placed.push_back(std::move(one));
   }
   return placed;

@@ -1,4 +1,5 @@
-// Where running jobs are in the fabric: which straddle leaf groups, which are out of order, which share ports.
+// Where running jobs are in the fabric: which straddle leaf groups or NVLink domains, which are out of order and what another
+// order would give, which share ports.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,21 @@
 
 namespace railweave::cli {
 
+// How the hosts of a job lie in the groups of a level.
+struct LevelUse {
+  std::size_t used = 0, fewest = 0;
+  std::size_t crossings = 0, fewest_crossings = 0;  // of a ring in this order, and in the best order
+  [[nodiscard]] bool straddles() const { return used > fewest; }
+  [[nodiscard]] bool out_of_order() const { return crossings > fewest_crossings; }
+};
+
 struct PlacedJob {
   RunningJob job;
   std::vector<fabric::HostId> hosts;  // those that the fabric has, in the order of ranks
-  std::vector<std::uint32_t> groups;  // the leaf group of each
-  std::size_t unknown_hosts = 0;
-  std::size_t groups_used = 0, fewest_groups = 0;
-  std::size_t crossings = 0, fewest_crossings = 0;  // of a ring in this order, and in the best order
-  [[nodiscard]] bool straddles() const { return groups_used > fewest_groups; }
-  [[nodiscard]] bool out_of_order() const { return crossings > fewest_crossings; }
+  std::vector<std::string> unknown_hosts;
+  LevelUse leaf_groups, nvlink_domains;  // the second is empty where no domain is larger than a host
+  // The same hosts, those of one group and domain next to each other; empty where they are already.
+  std::vector<fabric::HostId> better_order;
 };
 
 std::vector<PlacedJob> place_running(const fabric::Topology& topology, const fabric::Locality& locality,

@@ -7,6 +7,7 @@
 
 #include "fabric/base/draws.h"
 #include "scheduler/job/job_spec.h"
+#include "services/railweave/assess/host_adapters.h"
 #include "services/railweave/lab/replay/stretch.h"
 
 namespace railweave::cli {
@@ -26,7 +27,7 @@ std::vector<fabric::GpuId> gpus_on(const fabric::Topology& t, const PastJob& job
   const std::size_t each = gpus / job.hosts.size();
   std::set<std::string> seen;
   for (const std::string& name : job.hosts) {
-    const fabric::HostId host = t.find_host(name);
+    const fabric::HostId host = host_named(t, name);
     if (!host || t.gpus(host).size() < each || !seen.insert(name).second) return {};
     std::size_t taken = 0;
     for (const fabric::GpuId gpu : t.gpus(host)) {
@@ -60,6 +61,9 @@ class PastReader {
 
   PastMonth read(std::vector<PastJob> jobs) {
     std::ranges::stable_sort(jobs, {}, &PastJob::submitted_s);
+    const bool told = std::ranges::any_of(jobs, [](const PastJob& job) { return job.gpus > 0; });
+    if (told) gpus_per_host_ = 0;
+    month_.whole_hosts = !told;
     std::erase_if(jobs, [&](const PastJob& job) { return !is_replayed(job); });
     if (jobs.size() > kMaxReplayed) {
       month_.left_off += jobs.size() - kMaxReplayed;
@@ -103,6 +107,7 @@ class PastReader {
     const fabric::Topology& t = fabric_->topology();
     std::vector<double> lost;
     for (const PastJob& job : jobs) {
+      note_unknown_hosts(t, job);
       const std::uint32_t gpus = gpus_of(job, gpus_per_host_);
       const auto used = job.hosts.size() > 1 ? gpus_on(t, job, gpus) : std::vector<fabric::GpuId>();
       if (used.size() != gpus) continue;
@@ -113,6 +118,16 @@ class PastReader {
       lost.push_back(gpus * hours * (1 - 1 / predicted.factor(spec, used)));
     }
     month_.lost_gpu_h = resampled_sum(lost);
+  }
+
+  void note_unknown_hosts(const fabric::Topology& t, const PastJob& job) {
+    bool unknown = false;
+    for (const std::string& name : job.hosts) {
+      if (host_named(t, name)) continue;
+      unknown = true;
+      month_.unknown_hosts.insert(name);
+    }
+    if (unknown) ++month_.on_unknown_hosts;
   }
 
   void replay_all(const std::vector<PastJob>& jobs) {

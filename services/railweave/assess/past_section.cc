@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/base/plural.h"
 #include "services/railweave/assess/charts.h"
 #include "services/railweave/assess/past_month.h"
 #include "services/railweave/assess/sections.h"
@@ -41,6 +42,19 @@ Advice loss_advice(const PastMonth& month, const ReportCommands& commands) {
           "let Railweave place jobs; begin with one partition, beside the scheduler that is there",
           commands.part(".sections.past"),
           {}};
+}
+
+void add_unknown_hosts_of_past(ReportSection& section, const PastMonth& month, const ReportCommands& commands) {
+  if (month.on_unknown_hosts == 0) return;
+  section.advice.push_back({"pastHostsUnknown",
+                            "info",
+                            fmt::format("{} of {} ran on hosts that no other source names", month.on_unknown_hosts,
+                                        plural(month.jobs, "job", "jobs")),
+                            "certain that no source but the accounting names them",
+                            "where these jobs ran is not judged; they are replayed",
+                            "give sources of the time of the accounting, or compare the names of hosts",
+                            commands.part(".sections.past"),
+                            {month.unknown_hosts.begin(), month.unknown_hosts.end()}});
 }
 
 ReportSection without(ReportSection section, std::string why) {
@@ -87,6 +101,8 @@ ReportSection past_section(const SiteView& site) {
                   {"withoutGpus", month.without_gpus},
                   {"largerThanFabric", month.larger_than_fabric},
                   {"leftOff", month.left_off},
+                  {"wholeHostsAssumed", month.whole_hosts},
+                  {"onUnknownHosts", month.on_unknown_hosts},
                   {"rowsLeftOut", site.past.left_out_count},
                   {"leftOut", site.past.left_out},
                   {"meanWaitS", month.mean_wait_s},
@@ -100,14 +116,21 @@ ReportSection past_section(const SiteView& site) {
       {"days", formatted("%.1f", month.span_days)},
       {"GPU hours", formatted("%.0f", month.gpu_h)},
       {"of several hosts, spread more than needed", fmt::format("{} of {}", month.straddling, month.placed)},
-      {"not replayed", std::to_string(month.without_gpus + month.larger_than_fabric + month.left_off)},
-      {"rows left out", site.past.left_out_text()}};
+      {"jobs without GPUs", std::to_string(month.without_gpus)},
+      {"larger than the fabric, or too old", std::to_string(month.larger_than_fabric + month.left_off)},
+      {"rows left out", std::to_string(site.past.left_out_count)}};
+  if (!site.past.left_out.empty()) {
+    section.advice.push_back(
+        rows_left_out(site.past.left_out_count, site.past.left_out, site.commands.part(".sections.past.leftOut")));
+  }
   if (month.jobs == 0) return without(std::move(section), "No job of the accounting used GPUs that this fabric has.");
   section.text =
       "Jobs run as long as they did, and ask for what they had. Waits as they were also have causes that are not in "
       "the "
       "accounting: limits, reservations, hosts that were down.";
+  if (month.whole_hosts) section.text += " No job tells its GPUs, so each is taken to have had all of its hosts.";
   add_replays(section, month);
+  add_unknown_hosts_of_past(section, month, site.commands);
   if (month.placed > 0) section.advice.push_back(loss_advice(month, site.commands));
   return section;
 }

@@ -46,10 +46,10 @@ std::vector<std::string> audit_row(const std::string& name, const fabric::Topolo
                                    const fabric::AuditReport& audit) {
   return {name,
           fmt::format("{} pairs, {}", audit.max_link_load_hosts, fullest(t, audit)),
-          fmt::format("{} flows", audit.worst_shift_load),
+          plural(audit.worst_shift_load, "flow", "flows"),
           std::to_string(audit.credit_loops),
           std::to_string(dead_pairs(audit)),
-          fmt::format("{} links", audit.longest_route)};
+          plural(audit.longest_route, "link", "links")};
 }
 
 std::string how_sure_of_lanes(const SiteView& site, const fabric::LaneUse* lanes) {

@@ -36,12 +36,6 @@ struct JobList {
     constexpr std::size_t kMaxNamed = 100;
     if (++left_out_count <= kMaxNamed) left_out.push_back(std::move(what));
   }
-  // "2: squeue.json, row 7: ..., and others", or "0".
-  [[nodiscard]] std::string left_out_text() const {
-    std::string text = std::to_string(left_out_count);
-    if (left_out_count > 0) text += ": " + left_out.front();
-    return left_out_count > 1 ? text + ", and others" : text;
-  }
 };
 
 // Throws CommandFailure where the file cannot be read as what it was recognised as.

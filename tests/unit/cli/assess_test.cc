@@ -175,6 +175,50 @@ TEST(Assess, TellsOfJobsOutOfOrderSpreadAndSharingPorts) {
   }
 }
 
+// Racks of NVLink below one leaf group: the job's four nodes would fit in one, and take turns between two.
+TEST(Assess, TellsOfJobsAcrossNvlinkDomainsAndOfHostsThatNoOtherSourceNames) {
+  std::string nodes = R"({"apiVersion":"v1","kind":"List","items":[)";
+  for (const char host : std::string("abcdefgh")) {
+    nodes += std::string(host == 'a' ? "" : ",") + R"({"kind":"Node","metadata":{"name":")" + host +
+             R"(","labels":{"topology.k8s.aws/network-node-layer-3":"l1","topology.k8s.aws/ultraserver-id":")" +
+             (host < 'e' ? "u1" : "u2") + R"("}},"status":{"capacity":{"nvidia.com/gpu":"4"}}})";
+  }
+  const std::string squeue =
+      R"({"jobs":[{"job_id":1,"job_state":["RUNNING"],"nodes":"a,e,b,f","tres_alloc_str":"gres/gpu=16"},)"
+      R"({"job_id":2,"job_state":["RUNNING"],"nodes":"c,x[1-2]"},{"job_id":3,"job_state":["RUNNING"],"nodes":"g[1-"}],)"
+      R"("last_update":1})";
+  const std::string sacct =
+      "JobID|User|Submit|Start|End|AllocTRES|NodeList\n"
+      "1|ada|2026-11-01T10:00:00|2026-11-01T10:30:00|2026-11-01T18:00:00|gres/gpu=8|a,gone\n"
+      "2|ada|2026-11-01T10:00:00|2026-11-01T10:30:00|2026-11-01T18:00:00|gres/gpu=8|a,b\n"
+      "3|ada|yesterday|2026-11-01T10:30:00|2026-11-01T18:00:00|gres/gpu=8|a,b\n";
+  const Json report =
+      document({"assess", scratch_file("racks.json", nodes + "]}"), scratch_file("racks-squeue.json", squeue),
+                scratch_file("racks-sacct.txt", sacct), "--json"});
+  const auto found = [&](const std::string& code) {
+    for (const Json& finding : report["findings"]) {
+      if (finding["code"] == code) return finding;
+    }
+    return Json();
+  };
+  EXPECT_EQ(found("jobsStraddleDomains")["objects"], Json::array({"1"}));
+  EXPECT_EQ(found("jobHostsUnknown")["objects"], Json::array({"x1", "x2"}));
+  EXPECT_THAT(text_of(found("ranksOutOfOrder"), "cost"),
+              HasSubstr("1: 4 crossings of NVLink domains, 2 in the better order"));
+  EXPECT_EQ(found("pastHostsUnknown")["title"], "1 of 2 jobs ran on hosts that no other source names");
+  EXPECT_EQ(found("pastHostsUnknown")["objects"], Json::array({"gone"}));
+  const Json& job = report["sections"]["jobs"]["jobs"][0];
+  EXPECT_EQ(job["nvlinkDomains"], 2);
+  EXPECT_EQ(job["fewestNvlinkDomains"], 1);
+  EXPECT_EQ(job["betterOrder"], Json::array({"a", "b", "e", "f"}));
+  std::vector<std::string> rows;
+  for (const Json& finding : report["findings"]) {
+    if (finding["code"] == "rowsLeftOut") rows.push_back(finding["objects"][0].get<std::string>());
+  }
+  EXPECT_THAT(rows,
+              testing::UnorderedElementsAre(HasSubstr("racks-squeue.json"), HasSubstr("racks-sacct.txt, line 4")));
+}
+
 // As Debian's Slurm writes them without accounting.
 TEST(Assess, CountsGpusThatSlurmTellsAsGresAlone) {
   const std::string squeue = scratch_file(
@@ -239,11 +283,12 @@ TEST(Assess, ReplaysThePastBesideWhatHappened) {
   const Json report =
       document({"assess", sample("links.txt"), "--gpus-per-node", "8", scratch_file("sacct.txt", kSacct), "--json"});
   const Json& past = report["sections"]["past"];
-  EXPECT_EQ(past["jobs"], 3);
+  EXPECT_EQ(past["jobs"], 2);
+  EXPECT_EQ(past["withoutGpus"], 1) << "accounting that tells GPUs tells none of job 5";
   EXPECT_EQ(past["rowsLeftOut"], 1);
   EXPECT_EQ(past["placed"], 1);
   EXPECT_EQ(past["straddling"], 1);
-  EXPECT_NEAR(past["meanWaitS"].get<double>(), (1800 + 3600 + 10) / 3.0, 0.1);
+  EXPECT_NEAR(past["meanWaitS"].get<double>(), (1800 + 3600) / 2.0, 0.1);
   EXPECT_LE(past["lostGpuHours"]["low"].get<double>(), past["lostGpuHours"]["mean"].get<double>());
   EXPECT_EQ(past["replays"].size(), 2U);
 }

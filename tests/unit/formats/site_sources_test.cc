@@ -192,6 +192,8 @@ TEST(SiteSources, LabelsOfMoreClouds) {
   const std::vector<std::array<std::string, 3>> families = {
       {"topology.nebius.com/tier-1", "topology.nebius.com/tier-2", "topology.nebius.com/tier-0"},
       {"backend.coreweave.cloud/leafgroup", "backend.coreweave.cloud/superpod", "ds.coreweave.com/nvlink.domain"},
+      {"topology.k8s.aws/network-node-layer-3", "topology.k8s.aws/network-node-layer-2",
+       "topology.k8s.aws/ultraserver-id"},
       {"ib.coreweave.cloud/leafgroup", "ib.coreweave.cloud/superpod", "ds.coreweave.com/nvlink.domain"}};
   for (const auto& [near, far, domain] : families) {
     const auto labels = [&](const std::string& group, const std::string& nvlink) {
