@@ -15,6 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from terminal import on_terminal  # noqa: E402
+
 # Raised only while routes are made or a live subnet is read, never for the sources of a report.
 NOT_OF_SOURCES = {"duplicateLid": "explained all the same", "silentDevice": "of live subnets"}
 
@@ -135,6 +138,20 @@ def of_two_subnets(site, one, other):
     assert not codes & {"duplicateLid", "severalComponents", "sourcesDisagree"} and report["sections"]["fabric"]["subnets"] == 2, (codes, report["sections"]["fabric"])
 
 
+def on_a_terminal(site):
+    """Findings are read there whole, and where there is none that is said."""
+    site.write("words.env", "SLURM_JOB_ID=1\nNCCL_P2P_DISABLE=1\n")
+    said, _, _ = on_terminal(["railweave", "assess", str(site.folder / "cloud.json"), str(site.folder / "words.env")], site.environment, columns=72)
+    flat = " ".join(said.split())
+    assert "costs: traffic inside a host goes through the host's memory instead of NVLink" in flat and "…" not in said, said
+    assert all(len(line) <= 72 for line in said.splitlines()), said
+    subprocess.run(["railweave", "lab", "generate", "fat-tree", "-O", site.folder / "whole.json"], env=site.environment, check=True, capture_output=True)
+    read, _, _ = on_terminal(["railweave", "lab", "fabric", str(site.folder / "cloud.json")], site.environment, columns=72)
+    assert "Predicted times and bandwidths are as good as that" in " ".join(read.split()), read
+    done = subprocess.run(["railweave", "assess", site.folder / "whole.json"], env=site.environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout == "Nothing was found.\n", done.stdout
+
+
 def main():
     railweave, root, data = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     count = explained(root)
@@ -148,6 +165,7 @@ def main():
             shutil.copy(dump, site.folder)
             site.assess(dump.name, *(["--gpus-per-node", 8] if "dgx" in dump.name else []))
         odd_files(site)
+        on_a_terminal(site)
         if dumps:
             of_two_subnets(site, "dgx-h100-ndr.ibnetdiscover.txt", "selene.storage.txt")
         wanted = {"jobsStraddle", "ranksOutOfOrder", "portsShared", "groupNotNear", "hostNotCabled", "rowsLeftOut", "sourcesDisagree", "placementLoss", "ncclOverSockets",

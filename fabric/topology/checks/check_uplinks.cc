@@ -157,7 +157,7 @@ void check_uplinks(const Topology& topology, FindingList& findings) {
     }
     findings.add(code, Severity::warning,
                  counted(names.size(), "switch") + " with fewer links " + direction +
-                     " than their peers: " + first_few(described),
+                     (names.size() == 1 ? " than its peers: " : " than their peers: ") + first_few(described),
                  names);
   };
   report(comparison.lower(), "leafShortOfUplinks", "up");

@@ -111,10 +111,19 @@ Report report_of(const SiteView& site, const std::vector<SiteFile>& files, const
 }
 
 void print_advice(Output& output, const Report& report) {
-  Table table({{"SEVERITY", Align::left}, {"FINDING", Align::left}, {"WHAT IT COSTS", Align::left}});
+  // Beneath its row a sentence has no heading.
+  const std::string costs = output.terminal().columns > 0 ? "costs: " : "";
+  Table table({{.title = "SEVERITY"},
+               {.title = "CODE", .name = true},
+               {.title = "FINDING", .beneath = true},
+               {.title = "WHAT IT COSTS", .beneath = true}});
   for (const Advice* advice : all_advice(report)) {
-    table.add({advice->severity, advice->title, advice->cost.empty() ? "-" : advice->cost});
+    table.add({{advice->severity, tone_of_severity(advice->severity)},
+               advice->code,
+               advice->title,
+               costs + (advice->cost.empty() ? "-" : advice->cost)});
   }
+  if (table.rows() == 0) return output.text("Nothing was found.\n");
   output.text(table.text(output.terminal()));
 }
 

@@ -73,7 +73,7 @@ void print_fabric_summary(Output& output, const Json& fabric) {
 
 void print_findings(Output& output, const Json& findings) {
   constexpr std::size_t kObjectsShown = 3;
-  Table table({{"SEVERITY"}, {"CODE"}, {"MESSAGE"}, {"OBJECTS"}});
+  Table table({{.title = "SEVERITY"}, {.title = "CODE"}, {.title = "MESSAGE", .beneath = true}, {.title = "OBJECTS"}});
   std::array<std::size_t, 4> counts{};
   for (const auto& finding : findings) {
     const std::string severity = text_of(finding, "severity");
