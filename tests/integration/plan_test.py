@@ -121,9 +121,16 @@ def main():
             assert part in shown, f"{part} is not in\n{shown}"
         picture = (folder / "plan.svg").read_text()
         xml.etree.ElementTree.fromstring(picture)
+        for anchor in ("end", "middle"):
+            marks = [float(mark) for mark in re.findall(rf"text-anchor='{anchor}'>([0-9.e+]+)</text>", picture)]
+            apart = f"{marks[1] - marks[0]:.3e}"
+            assert len(marks) >= 3 and apart[:5] in ("1.000", "2.000", "5.000"), f"no round marks: {marks}"
         assert len(re.findall("<circle", picture)) == len(whole["fabrics"]) and picture.count("class='chosen'") == 1
         # Without a model: communication is compared, and that is said.
         plain = json.loads(railweave("lab", "plan", *JOB, "-o", "json"))
+        why = [f"{one['gpus']} GPUs: {one['impossible']}" for one in plain["sizes"] if "impossible" in one]
+        told = railweave("lab", "plan", *JOB)
+        assert why and all(one in told for one in why), (why, told)
         assert plain["step"] == "communication" and plain["fabrics"][0]["efficiency"] is None
     print(shown)
     print(f"{len(whole['fabrics'])} fabrics for {whole['gpus']} GPUs, {len(whole['impossible'])} impossible; chosen: {whole['chosen']}")

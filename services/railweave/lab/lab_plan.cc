@@ -270,6 +270,7 @@ void print_changes(Output& output, const Json& document) {
 }
 
 void print_sizes(Output& output, const Json& document) {
+  std::string why;
   Table table({{.title = "GPUS", .align = Align::right},
                {.title = "STEP MS", .align = Align::right},
                {.title = "EFFICIENCY", .align = Align::right},
@@ -278,12 +279,13 @@ void print_sizes(Output& output, const Json& document) {
   for (const auto& one : document["sizes"]) {
     if (one.contains("impossible")) {
       table.add({text_of(one, "gpus"), "impossible", "-", "-", "-"});
+      why += "  " + text_of(one, "gpus") + " GPUs: " + text_of(one, foreign("impossible")) + "\n";
       continue;
     }
     table.add({text_of(one, "gpus"), text_of_number("%.6g", one["stepMs"].get<double>()), share_text(one["efficiency"]),
                millions(one["networkCost"].get<double>()), share_text(one["networkShare"])});
   }
-  output.text("\nThe same shape at other sizes, with the same global batch\n" + table.text(output.terminal(), 2));
+  output.text("\nThe same shape at other sizes, with the same global batch\n" + table.text(output.terminal(), 2) + why);
 }
 
 void print_prices(Output& output, const Json& document) {

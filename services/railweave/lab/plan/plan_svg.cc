@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "services/railweave/terminal/svg.h"
 
@@ -45,20 +47,43 @@ struct Frame {
   }
 };
 
+// Round numbers between both ends of an axis, which counts in `unit`: about kTicks of them.
+std::vector<double> ticks(const Axis& axis, double unit) {
+  const double rough = std::max(axis.most - axis.least, axis.most * kMargin) / unit / kTicks;
+  const double decade = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * decade;
+  for (const double times : {5, 2, 1}) {
+    if (times * decade >= rough) step = times * decade;
+  }
+  std::vector<double> values;
+  for (double n = std::ceil(axis.least / unit / step); n * step <= axis.most / unit; ++n) {
+    values.push_back(n * step * unit);
+  }
+  return values;
+}
+
 std::string axes(const Frame& frame) {
   std::string svg;
-  for (int i = 0; i <= kTicks; ++i) {
-    const double share = static_cast<double>(i) / kTicks;
-    const double x = kLeft + share * (kWidth - kLeft - kRight);
-    const double y = kHeight - kBottom - share * (kHeight - kTop - kBottom);
+  for (const double value : ticks(frame.step, kMilli)) {
+    const double y = kHeight - kBottom - frame.step.share(value) * (kHeight - kTop - kBottom);
     svg += format("<line class='grid' x1='%d' y1='%.1f' x2='%d' y2='%.1f'/>\n", kLeft, y, kWidth - kRight, y);
-    svg += format("<text class='note' x='%d' y='%.1f' text-anchor='end'>%.6g</text>\n", kLeft - 8, y + 4,
-                  (frame.step.least + share * (frame.step.most - frame.step.least)) / kMilli);
-    svg += format("<text class='note' x='%.1f' y='%d' text-anchor='middle'>%.4g</text>\n", x, kHeight - kBottom + 20,
-                  (frame.cost.least + share * (frame.cost.most - frame.cost.least)) / kMillion);
+    svg +=
+        format("<text class='note' x='%d' y='%.1f' text-anchor='end'>%.6g</text>\n", kLeft - 8, y + 4, value / kMilli);
+  }
+  for (const double value : ticks(frame.cost, kMillion)) {
+    const double x = kLeft + frame.cost.share(value) * (kWidth - kLeft - kRight);
+    svg += format("<line class='grid' x1='%.1f' y1='%d' x2='%.1f' y2='%d'/>\n", x, kTop, x, kHeight - kBottom);
+    svg += format("<text class='note' x='%.1f' y='%d' text-anchor='middle'>%.6g</text>\n", x, kHeight - kBottom + 20,
+                  value / kMillion);
   }
   svg += format("<text class='title' x='%d' y='30'>Cost of the network, and a step of the job on it</text>\n", kLeft);
-  svg += format("<text class='note' x='%d' y='48'>ms a step; to the right: the network, in millions</text>\n", kLeft);
+  svg += format(
+      "<text class='note' x='%d' y='48'>upwards: ms a step; to the right: cost of the network, in millions</text>\n",
+      kLeft);
+  svg += format(
+      "<text class='note' x='%d' y='%d'>each dot is a fabric; on the line are those than which none is both cheaper "
+      "and faster; the large dot is the one whose steps cost least</text>\n",
+      kLeft, kHeight - 16);
   return svg;
 }
 
