@@ -109,6 +109,8 @@ def partitions(cluster):
         wait_for(lambda job=job: f"{job}.0" in cluster.held(), lambda: f"adopted\n{cluster.log()}")
         assert external(cluster, f"{job}.0")["step"] == "observe"
     assert external(cluster, f"{placed}.0")["step"] == "place"
+    said = cluster.railweave("status")
+    assert re.search(r"Slurm: +step place, 1 job placed", said) and re.search(r"Slurm: +step observe, 2 jobs placed", said), said
     cluster.cancel(placed, *watched)
 
 

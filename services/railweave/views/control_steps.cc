@@ -1,6 +1,8 @@
 #include "services/railweave/views/control_steps.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -9,17 +11,14 @@ namespace {
 
 struct Sums {
   ControlStep shown;
-  std::string last;  // when the job came whose step it is
+  std::string last;  // when the newest of its jobs came
   std::uint64_t gpus = 0, gains = 0;
 };
 
 void add(Sums& sums, const Json& job) {
   const Json& external = field(job, "external");
   sums.shown.jobs += text_of(job, "state") == "placed" ? 1 : 0;
-  if (const std::string came = text_of(job, "submittedAt"); came >= sums.last) {
-    sums.last = came;
-    sums.shown.step = field(external, "step").is_string() ? text_of(external, "step") : std::string();
-  }
+  sums.last = std::max(sums.last, text_of(job, "submittedAt"));
   if (!field(external, "gainPermille").is_number()) return;
   const std::uint64_t gain = count_of(external, "gainPermille");
   const std::uint64_t gpus = count_of(job, "gpus");
@@ -32,26 +31,34 @@ void add(Sums& sums, const Json& job) {
 }  // namespace
 
 std::vector<ControlStep> control_steps(const Json& jobs) {
-  std::map<std::string, Sums> by_scheduler;
+  std::map<std::pair<std::string, std::string>, Sums> by_step;
   for (const Json& job : jobs) {
-    if (!field(job, "external").is_object()) continue;
-    const std::string scheduler = text_of(field(job, "external"), "scheduler");
-    Sums& sums = by_scheduler[scheduler];
+    const Json& external = field(job, "external");
+    if (!external.is_object()) continue;
+    const std::string scheduler = text_of(external, "scheduler"),
+                      step = field(external, "step").is_string() ? text_of(external, "step") : std::string();
+    Sums& sums = by_step[{scheduler, step}];
     sums.shown.scheduler = scheduler;
+    sums.shown.step = step;
     add(sums, job);
   }
-  std::vector<ControlStep> steps;
-  for (auto& [name, sums] : by_scheduler) {
+  std::vector<Sums> sorted;
+  for (auto& [key, sums] : by_step) {
     if (sums.gpus > 0) sums.shown.gain_permille = (sums.gains + sums.gpus / 2) / sums.gpus;
-    steps.push_back(std::move(sums.shown));
+    if (sums.shown.jobs > 0 || sums.shown.advised > 0) sorted.push_back(std::move(sums));
   }
+  std::ranges::stable_sort(sorted, [](const Sums& a, const Sums& b) {
+    return a.shown.scheduler != b.shown.scheduler ? a.shown.scheduler < b.shown.scheduler : a.last > b.last;
+  });
+  std::vector<ControlStep> steps;
+  for (Sums& sums : sorted) steps.push_back(std::move(sums.shown));
   return steps;
 }
 
 std::string control_step_text(const ControlStep& step) {
   const std::string advised = std::to_string(step.advised);
-  std::string text = step.step.empty() ? "" : "step " + step.step + ", ";
-  text += fmt::format("{}{}", step.jobs, step.jobs == 1 ? " job placed" : " jobs placed");
+  std::string text = fmt::format("{}{}", step.jobs, step.jobs == 1 ? " job placed" : " jobs placed");
+  if (!step.step.empty()) text = step.jobs > 0 ? "step " + step.step + ", " + text : "was at step " + step.step;
   if (step.advised == 0) return text;
   if (step.better == 0) return text + "; elsewhere none of " + advised + " would have been faster";
   return fmt::format(
