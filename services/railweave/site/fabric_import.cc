@@ -109,9 +109,23 @@ void print_fabric(Session& session, const Json& fabric) {
   }
 }
 
+// Tables, jobs and environments are read by the report alone.
+void refuse_or_name_unused(const std::vector<SiteFile>& files, Output& output) {
+  refuse_unknown(files, output);
+  std::vector<std::string> unused;
+  for (const SiteFile& file : files) {
+    const fabric::SourceKind kind = file.recognised.kind;
+    if (kind == fabric::SourceKind::unknown || fabric::tells_of_fabric(kind)) continue;
+    unused.push_back(fmt::format("{} ({})", file.name, fabric::description(kind)));
+  }
+  if (unused.empty()) return;
+  output.note("railweave: note: not used, as it tells of no cable, host or group (railweave assess reads it): " +
+              joined_sources(unused));
+}
+
 // Nothing is asked of a service, and nothing written but the file.
 void write_merged(Session& session, const ImportOptions& options, const std::vector<SiteFile>& files) {
-  refuse_unknown(files, session.output);
+  refuse_or_name_unused(files, session.output);
   const MergedFabric merged = merge_files(files, import_options(options.site));
   write_file_or_stdout(session.output, options.path, merged.native);
   if (options.path != "-") print_fabric(session, merged.report);
@@ -129,10 +143,10 @@ void import_files(Session& session, const ImportOptions& options) {
   if (named || as_they_are) {
     return print_fabric(session, upload_files(session, options, std::move(files)));
   }
-  refuse_unknown(files, session.output);
+  refuse_or_name_unused(files, session.output);
   std::vector<std::string> names;
   for (const SiteFile& file : files) {
-    if (file.recognised.kind != fabric::SourceKind::unknown) names.push_back(file.name);
+    if (fabric::tells_of_fabric(file.recognised.kind)) names.push_back(file.name);
   }
   MergedFabric merged = merge_files(files, import_options(options.site));
   print_fabric(session, import_body(session, options, joined_sources(names), "native", std::move(merged.native)));

@@ -65,6 +65,37 @@ bool looks_like_yaml(const SiteFile& file) {
   return line.starts_with("---") || line.starts_with("- ") || line.ends_with(':');
 }
 
+bool mentions(const std::string& text, const char* kind) { return text.find(kind) != std::string::npos; }
+
+// `kubectl get nodes,pods -o json` is one list of both, which are read apart.
+std::vector<SiteFile> by_kind(SiteFile file) {
+  using fabric::SourceKind;
+  const SourceKind kind = file.recognised.kind;
+  const bool of_kubernetes = kind == SourceKind::kubernetes_nodes || kind == SourceKind::kubernetes_pods;
+  std::vector<SiteFile> files;
+  if (of_kubernetes && mentions(file.text, "\"Node\"") && mentions(file.text, "\"Pod\"")) {
+    if (const auto document = parse_json(file.text, file.name)) {
+      Json pods = Json::array(), others = Json::array();
+      bool any_node = false;
+      for (const Json& item : list(*document, "items")) {
+        const std::string of = item.is_object() ? text_of(item, "kind") : std::string();
+        any_node = any_node || of == "Node";
+        (of == "Pod" ? pods : others).push_back(item);
+      }
+      if (any_node && !pods.empty()) {
+        SiteFile of_pods = file;
+        of_pods.text = compact_json({{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(pods)}});
+        of_pods.recognised = {SourceKind::kubernetes_pods, "its list has kind Pod, too"};
+        file.text = compact_json({{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(others)}});
+        file.recognised = {SourceKind::kubernetes_nodes, "its list has kind Node"};
+        files.push_back(std::move(of_pods));
+      }
+    }
+  }
+  files.insert(files.begin(), std::move(file));
+  return files;
+}
+
 }  // namespace
 
 std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, const FetchAccess& access) {
@@ -90,7 +121,7 @@ std::vector<SiteFile> read_site_files(const std::vector<std::string>& paths, con
       file.text = compact_json(value_or_fail(parse_document(file.text, file.name)));
       file.recognised = fabric::recognise(file.text);
     }
-    files.push_back(std::move(file));
+    for (SiteFile& one : by_kind(std::move(file))) files.push_back(std::move(one));
   }
   return files;
 }

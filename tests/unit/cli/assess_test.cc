@@ -249,6 +249,25 @@ TEST(Assess, ReadsPodsInTheOrderOfTheirIndices) {
   EXPECT_TRUE(jobs[0]["orderKnown"].get<bool>());
 }
 
+// As `kubectl get nodes,pods -o json` prints them, in either order.
+TEST(Assess, ReadsNodesAndPodsOfOneList) {
+  const std::string node =
+      R"({"kind":"Node","metadata":{"name":"n1","labels":{}},"status":{"capacity":{"nvidia.com/gpu":"8"}}})";
+  const std::string pod =
+      R"({"kind":"Pod","metadata":{"name":"a","namespace":"ml"},"spec":{"nodeName":"n1",)"
+      R"("containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]},"status":{"phase":"Running"}})";
+  for (const std::string& items : {node + "," + pod, pod + "," + node}) {
+    const std::string path = scratch_file("both.json", R"({"apiVersion":"v1","kind":"List","items":[)" + items + "]}");
+    const Json report = document({"assess", path, "--json"});
+    EXPECT_EQ(report["sections"]["fabric"]["hosts"], 1) << items;
+    EXPECT_EQ(report["sections"]["jobs"]["jobs"].size(), 1U) << items;
+    EXPECT_THAT(codes_of(report), Not(Contains("rowsLeftOut"))) << items;
+    const Finished imported = run_railweave({"fabric", "import", path, "-O", scratch_path("of-both.json")});
+    EXPECT_EQ(imported.exit_code, 0) << imported.err;
+    EXPECT_THAT(imported.err, HasSubstr("both.json (output of kubectl get pods -o json)"));
+  }
+}
+
 // A job is the pods of one owner: it waits from its first pod's creation to its last one's start, and has ended when all have.
 TEST(Assess, ReplaysJobsWhosePodsHaveEnded) {
   const auto pod = [](const std::string& job, const char* node, const char* start, const char* end, const char* phase) {
