@@ -3,10 +3,10 @@ import { Button, Checkbox, Select, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { body, client } from '../../api/client';
 import { fabricQuery, policyQuery, tenantsQuery } from '../../api/queries';
-import { useAhead, useParams_, type Search } from '../../parts/params';
+import { useParams_, type Search } from '../../parts/params';
 import { commandOf, EMPTY_FORM, formErrors, gpusOf, MODELS, questionOf, requestOf, type JobForm } from '../../model/job_form';
 import { count } from '../../model/format';
 import { Cli, Empty, Loading, Panel, ProblemBox, Title } from '../../parts/basics';
@@ -35,10 +35,19 @@ function formOf(search: Search): JobForm {
 export function Submit() {
   const search = useParams_();
   const navigate = useNavigate();
-  const [form, write] = useAhead(formOf(search));
+  const [form, setForm] = useState<JobForm>(() => formOf(search));
+  // The form is ahead of the URL while one types; a URL that the form did not write (a link, the back button) leads it.
+  const written = useRef(JSON.stringify(formOf(search)));
+  useEffect(() => {
+    const from = formOf(search);
+    if (JSON.stringify(from) === written.current) return;
+    written.current = JSON.stringify(from);
+    setForm(from);
+  }, [search]);
   const set = <Name extends keyof JobForm>(name: Name, value: JobForm[Name]) => {
     const next = { ...form, [name]: value };
-    write(next);
+    setForm(next);
+    written.current = JSON.stringify(next);
     const changed = Object.fromEntries(Object.entries(next).filter(([key, v]) => v !== EMPTY_FORM[key as keyof JobForm]));
     void navigate({ to: '.', search: { ...changed, color: search.color, group: search.group } as never, replace: true });
   };
