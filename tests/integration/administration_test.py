@@ -181,8 +181,8 @@ def tree(binaries, kernel, multi_path, folder):
             for words in (["--slid", str(found.lid_of[pair[0]]), "--dlid", str(found.lid_of[pair[1]]), "PR"],
                           ["--src-to-dst", f"{found.lid_of[pair[0]]}:{found.lid_of[pair[1]]}"]):
                 assert list(between_adapters(sa.paths(*words), found).items()) == [(pair, paths[pair])], words
-            # Segments that are lost are sent again.
-            assert sa.nodes(lose=7) == sa.nodes()
+            # Segments that are lost are sent again, each after a pause.
+            assert sa.nodes(lose=7, timeout=15_000) == sa.nodes()
             # Where the administration is, as clients and other tools find it.
             master = found.lid_of[int(hosts[0].partition("-")[2], 16)]
             assert {int(one["LID"]) for one in sa.dumps("SMIR")} == {master}
