@@ -208,6 +208,33 @@ TEST(SiteSources, LabelsOfMoreClouds) {
   }
 }
 
+// The first versions list switches and blocks, later ones have maps of switches and call NVLink domains by labels.
+TEST(SiteSources, ModelsOfTopographAsEachVersionWritesThem) {
+  const std::string listed =
+      R"({"switches":[{"name":"top","metadata":{"region":"west"},"switches":["leaf-a","leaf-b"]},)"
+      R"({"name":"leaf-a","capacity_blocks":["ba"]},{"name":"leaf-b","capacity_blocks":["bb","bz"]}],)"
+      R"("capacity_blocks":[{"name":"ba","type":"GB200","nvlink":"d1","nodes":["a","b"]},{"name":"bb","nvlink":"d2","nodes":["c[1-2]"]},)"
+      R"({"name":"bc","nodes":["e"]}]})";
+  const TopologyPtr old = must_import({{"model.json", listed}}, {.gpus_per_node = 4});
+  EXPECT_THAT(groups(*old, {"a", "b", "c1", "c2", "e"}),
+              ElementsAre("leaf-a", "leaf-a", "leaf-b", "leaf-b", "no-group"));
+  EXPECT_EQ(old->nvlink_domains().size(), 3U) << "d1, d2, and that of e alone";
+  EXPECT_THAT(findings(*old, "rowsLeftOut").front().message, HasSubstr("there is no block bz"));
+  for (const std::string label : {"accelerator.topograph.run/domain", "network.topology.nvidia.com/accelerator",
+                                  "accelerated.topology.nvidia.com/level-0"}) {
+    const auto block = [&](const std::string& leaf, const std::string& nodes, const std::string& domain) {
+      return R"({"switch":")" + leaf + R"(","nodes":)" + nodes + R"(,"labels":{"zone":"z","labelled/)" +
+             "x\":\"y\",\"" + label + "\":\"" + domain + "\"}}";
+    };
+    const TopologyPtr t = must_import(
+        {{"model.json", R"({"switches":{"top":{"switches":["l1","l2"]}},"blocks":[)" +
+                            block("l1", R"(["a[1-2]"])", "d1") + "," + block("l2", R"(["b","c"])", "d2") + "]}"}},
+        {.gpus_per_node = 4});
+    EXPECT_THAT(groups(*t, {"a1", "a2", "b", "c"}), ElementsAre("l1", "l1", "l2", "l2")) << label;
+    EXPECT_EQ(t->nvlink_domains().size(), 2U) << label;
+  }
+}
+
 TEST(SiteSources, RatesThatAreAssumedAreNotSlow) {
   const auto group = [](const char* name) {
     return R"("fabric.topograph.run/tier-0":")" + std::string(name) + R"(","fabric.topograph.run/tier-1":"top")";
