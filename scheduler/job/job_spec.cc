@@ -155,7 +155,8 @@ Result<void> check_names(const JobSpec& spec) {
   using Named = std::pair<const std::string*, std::string_view>;
   for (const auto& [name, at] :
        {Named{&spec.name, "/name"}, Named{&spec.tenant, "/tenant"}, Named{&spec.priority, "/priority"},
-        Named{&spec.external.scheduler, "/external/scheduler"}, Named{&spec.external.id, "/external/id"}}) {
+        Named{&spec.external.scheduler, "/external/scheduler"}, Named{&spec.external.id, "/external/id"},
+        Named{&spec.external.part, "/external/part"}}) {
     if (auto checked = check_name(*name, at, true); !checked) return checked;
   }
   const std::string& step = spec.external.step;

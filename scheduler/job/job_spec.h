@@ -95,6 +95,7 @@ struct ExternalId {
   static constexpr std::uint32_t kMaxGainPermille = 1000;
 
   std::string scheduler, id;
+  std::string part;    // of that scheduler, with a step of its own: a partition, a namespace; "": it does not say
   std::string step;    // what that scheduler lets Railweave decide: "observe", "order", "place"; "": it does not say
   std::string advice;  // where Railweave would have placed it, and what that would have gained; in words
   // Of the communication predicted for a step, what the place of the advice would have spared; none: it is not known.

@@ -118,6 +118,9 @@ Result<Json> job_body(const Owner& owner, const SlurmJob& job, const Running* ru
     body["parallelism"] = {{"data", job.gpus}};
   }
   body["external"] = {{"scheduler", "slurm"}, {"id", job.id}};
+  constexpr std::size_t kLongestPart = 253;  // of the contract; of a job that may run in very many it is not said
+  if (!job.needs.partition.empty() && job.needs.partition.size() <= kLongestPart)
+    body["external"]["part"] = job.needs.partition;
   if (job.time_limit_s > 0) body["expectedDuration"] = fmt::format("PT{}S", job.time_limit_s);
   const auto seconds = [](std::int64_t s) { return fmt::format("PT{}S", s); };
   body["launcher"]["acceptWithin"] = seconds(owner.accept_s);

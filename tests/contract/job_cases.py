@@ -199,7 +199,7 @@ def everything():
                gpusPerNode=4, excludeNodes=["node-4"], nodeSelector={"gpu": "h100"}, expectedDuration="P1DT12H",
                preferNodes=[{"nodeSelector": {"gpu": "h100"}, "weight": 20}, {"nodes": ["node-2"], "weight": 5, "avoid": True}],
                tolerations=[{"key": "dedicated", "value": "research"}, {"key": "nvlink", "value": None}, {"key": "fans"}],
-               external={"scheduler": "slurm", "id": "48213_7"}, model=MODEL, nodes=["node-1", "node-2", "node-3"],
+               external={"scheduler": "slurm", "id": "48213_7", "part": "debug"}, model=MODEL, nodes=["node-1", "node-2", "node-3"],
                traffic={"data": {"bytesPerStep": 1e9, "callsPerStep": 4}},
                topology={"tensor": {"required": "nvlinkDomain"}, "context": {}, "expert": {"preferred": None},
                          "pipeline": {"required": "cluster", "preferred": "node", "spread": "node"},
@@ -299,7 +299,7 @@ def submission(session):
     assert answer.header("Location") == f"/v1/jobs/{name}" and answer.json["job"] == name
     assert answer.json["gpus"] == 8 and answer.json["ranks"] == {"count": 8, "href": f"/v1/jobs/{name}/ranks"}
     spec = answer.json["spec"]
-    assert spec["expectedDuration"] == "PT36H" and spec["external"]["id"] == "48213_7", spec
+    assert spec["expectedDuration"] == "PT36H" and spec["external"] == {"scheduler": "slurm", "id": "48213_7", "part": "debug"}, spec
     assert spec["topology"]["pipeline"] == {"required": "cluster", "preferred": "node", "spread": "node"}, spec
 
     again = session.call("submitJob", 200, body=everything(), headers=key)

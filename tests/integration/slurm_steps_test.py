@@ -45,7 +45,7 @@ def observed(cluster):
     spared, instead = (float(number) for number in re.search(r": ([0-9.e+]+) ms of communication .* instead of ([0-9.e+]+)", advice).groups())
     assert abs(told["gainPermille"] - 1000 * (1 - spared / instead)) <= 10, told
     said = cluster.railweave("status")
-    assert re.search(r"Slurm: +step observe, 1 job placed; elsewhere 1 of 1 would have been faster", said), said
+    assert re.search(r"Slurm: +step observe \(all\), 1 job placed; elsewhere 1 of 1 would have been faster", said), said
     assert f"slurm {far}, step observe" in cluster.railweave("jobs", "list", "-o", "wide"), said
     assert sorted(cluster.placement(f"{far}.0")) == ["node-01", "node-16"]
 
@@ -77,7 +77,7 @@ def steps(cluster):
     placed = cluster.submit(*NEAR)
     nodes = agrees(cluster, placed)
     assert cluster.job(placed)["ReqNodeList"] != "(null)" and len(nodes) == 2
-    assert external(cluster, f"{placed}.0") == {"scheduler": "slurm", "id": placed, "step": "place"}
+    assert external(cluster, f"{placed}.0") == {"scheduler": "slurm", "id": placed, "part": "all", "step": "place"}
     wait_for(lambda: "DRAIN" in cluster.slurm.run("sinfo", "-h", "-n", "node-10", "-o", "%T").upper(), "the step `place` passes drains on")
 
     # And back, beside everything that runs.
@@ -110,7 +110,7 @@ def partitions(cluster):
         assert external(cluster, f"{job}.0")["step"] == "observe"
     assert external(cluster, f"{placed}.0")["step"] == "place"
     said = cluster.railweave("status")
-    assert re.search(r"Slurm: +step place, 1 job placed", said) and re.search(r"Slurm: +step observe, 2 jobs placed", said), said
+    assert re.search(r"Slurm: +step place \(all\), 1 job placed", said) and re.search(r"Slurm: +step observe \([a-z, ]*debug[a-z, ]*\), 2 jobs placed", said), said
     cluster.cancel(placed, *watched)
 
 

@@ -21,7 +21,7 @@ def told(cluster, name, pods, namespace="default", step="observe"):
     shown = cluster.service.request("GET", f"/v1/jobs/{job}")[2]
     assert set(shown["nodeList"]) == {pod["spec"]["nodeName"] for pod in found}, shown["nodeList"]
     external = shown["spec"]["external"]
-    assert external["step"] == step and external["advice"].startswith("Railweave would "), external
+    assert external["step"] == step and external["part"] == namespace and external["advice"].startswith("Railweave would "), external
     assert ("gainPermille" in external) == ("let it wait" not in external["advice"]), external
     cluster.until(lambda: f"an event says {external['advice']!r}: {[text for pod in found for text in cluster.events(pod)]}",
                   lambda: any(external["advice"] in text for pod in found for text in cluster.events(pod)))

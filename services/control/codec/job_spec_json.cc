@@ -70,10 +70,12 @@ constexpr std::tuple kPeerFields{field("job", &scheduler::RolePeer::job, PeerNum
                                  field("bytesPerStep", &scheduler::RolePeer::bytes),
                                  field("spread", &scheduler::RolePeer::spread, OneOf{kRoleSpreads, "spread"}),
                                  field("counted", &scheduler::RolePeer::counted)};
-constexpr std::tuple kExternalFields{
-    field("scheduler", &scheduler::ExternalId::scheduler), field("id", &scheduler::ExternalId::id),
-    optional_field("step", &scheduler::ExternalId::step), optional_field("advice", &scheduler::ExternalId::advice),
-    optional_field("gainPermille", &scheduler::ExternalId::gain_permille)};
+constexpr std::tuple kExternalFields{field("scheduler", &scheduler::ExternalId::scheduler),
+                                     field("id", &scheduler::ExternalId::id),
+                                     optional_field("part", &scheduler::ExternalId::part),
+                                     optional_field("step", &scheduler::ExternalId::step),
+                                     optional_field("advice", &scheduler::ExternalId::advice),
+                                     optional_field("gainPermille", &scheduler::ExternalId::gain_permille)};
 
 void read_request(ObjectReader& topology, std::string_view field, LevelRequest& into,
                   std::optional<LevelKind>* spread = nullptr) {

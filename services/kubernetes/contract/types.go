@@ -40,6 +40,7 @@ type Topology struct {
 type External struct {
 	Scheduler string `json:"scheduler,omitempty"`
 	ID        string `json:"id,omitempty"`
+	Part      string `json:"part,omitempty"`   // its namespace
 	Step      string `json:"step,omitempty"`   // of control: observe, order, place
 	Advice    string `json:"advice,omitempty"` // where it would have been placed
 	// What that would have spared of the communication predicted for a step; nil: it is not known.

@@ -41,7 +41,7 @@ func Request(cluster string, key group.Key, demand group.Demand, pods int, site 
 		Parallelism:      &parallelism,
 		GpusPerNode:      demand.Gpus * perNode(demand, pods, site.GpusPerNode),
 		ExpectedDuration: demand.Duration,
-		External:         &contract.External{Scheduler: "kubernetes", ID: key.Namespace + "/" + key.Name},
+		External:         &contract.External{Scheduler: "kubernetes", ID: key.Namespace + "/" + key.Name, Part: key.Namespace},
 		Launcher:         launcher(demand),
 		Queue:            true,
 	}
@@ -103,7 +103,7 @@ func Adoption(cluster string, key group.Key, demand group.Demand, nodes []string
 		Name:        key.JobName(cluster),
 		Tenant:      demand.Tenant,
 		Parallelism: &contract.Parallelism{Data: len(nodes) * demand.Gpus},
-		External:    &contract.External{Scheduler: "kubernetes", ID: AdoptedMark},
+		External:    &contract.External{Scheduler: "kubernetes", ID: AdoptedMark, Part: key.Namespace},
 		Launcher:    &contract.Launcher{Acknowledges: true},
 	}
 	even := true

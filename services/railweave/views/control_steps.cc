@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,11 +14,15 @@ struct Sums {
   ControlStep shown;
   std::string last;  // when the newest of its jobs came
   std::uint64_t gpus = 0, gains = 0;
+  std::set<std::string> parts;
 };
 
 void add(Sums& sums, const Json& job) {
   const Json& external = field(job, "external");
-  sums.shown.jobs += text_of(job, "state") == "placed" ? 1 : 0;
+  if (text_of(job, "state") == "placed") {
+    ++sums.shown.jobs;
+    if (field(external, "part").is_string()) sums.parts.insert(text_of(external, "part"));
+  }
   sums.last = std::max(sums.last, text_of(job, "submittedAt"));
   if (!field(external, "gainPermille").is_number()) return;
   const std::uint64_t gain = count_of(external, "gainPermille");
@@ -45,6 +50,7 @@ std::vector<ControlStep> control_steps(const Json& jobs) {
   std::vector<Sums> sorted;
   for (auto& [key, sums] : by_step) {
     if (sums.gpus > 0) sums.shown.gain_permille = (sums.gains + sums.gpus / 2) / sums.gpus;
+    sums.shown.parts.assign(sums.parts.begin(), sums.parts.end());
     if (sums.shown.jobs > 0 || sums.shown.advised > 0) sorted.push_back(std::move(sums));
   }
   std::ranges::stable_sort(sorted, [](const Sums& a, const Sums& b) {
@@ -58,7 +64,14 @@ std::vector<ControlStep> control_steps(const Json& jobs) {
 std::string control_step_text(const ControlStep& step) {
   const std::string advised = std::to_string(step.advised);
   std::string text = fmt::format("{}{}", step.jobs, step.jobs == 1 ? " job placed" : " jobs placed");
-  if (!step.step.empty()) text = step.jobs > 0 ? "step " + step.step + ", " + text : "was at step " + step.step;
+  constexpr std::size_t kPartsShown = 5;
+  std::string parts;
+  for (std::size_t i = 0; i < std::min(step.parts.size(), kPartsShown); ++i) {
+    parts += (i == 0 ? "" : ", ") + step.parts[i];
+  }
+  if (step.parts.size() > kPartsShown) parts += fmt::format(" and {} more", step.parts.size() - kPartsShown);
+  if (!parts.empty()) parts = " (" + parts + ")";
+  if (!step.step.empty()) text = step.jobs > 0 ? "step " + step.step + parts + ", " + text : "was at step " + step.step;
   if (step.advised == 0) return text;
   if (step.better == 0) return text + "; elsewhere none of " + advised + " would have been faster";
   return fmt::format(
@@ -68,6 +81,7 @@ std::string control_step_text(const ControlStep& step) {
 
 Json control_step_json(const ControlStep& step) {
   return {{"scheduler", step.scheduler},
+          {"parts", step.parts},
           {"step", step.step.empty() ? Json(nullptr) : Json(step.step)},
           {"jobs", step.jobs},
           {"jobsAdvised", step.advised},

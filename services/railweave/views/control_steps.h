@@ -11,6 +11,7 @@ namespace railweave::cli {
 
 struct ControlStep {
   std::string scheduler;            // "slurm"
+  std::vector<std::string> parts;   // partitions or namespaces of its jobs that hold GPUs, by name
   std::string step;                 // "observe", "order", "place"; "": it does not say
   std::uint64_t jobs = 0;           // that hold GPUs now
   std::uint64_t advised = 0;        // jobs, ended ones too, of which a gain is known
@@ -22,7 +23,7 @@ struct ControlStep {
 // a job of a scheduler was at. In the order of the schedulers' names, the step of the newest job first.
 std::vector<ControlStep> control_steps(const Json& jobs);
 
-// Of a step that no job holds GPUs at any more: "was at step observe; ...". "step observe, 12 jobs placed; elsewhere 3 of 9 would have been faster, 23.4% less communication over all of them
+// Of a step that no job holds GPUs at any more: "was at step observe; ...". "step observe (debug, test), 12 jobs placed; elsewhere 3 of 9 would have been faster, 23.4% less communication over all of them
 // (predicted)"
 std::string control_step_text(const ControlStep& step);
 Json control_step_json(const ControlStep& step);

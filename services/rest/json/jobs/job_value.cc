@@ -15,6 +15,7 @@ Out origin_json(const scheduler::ExternalId& external) {
   if (external.scheduler.empty() && external.id.empty()) return nullptr;
   return {{"scheduler", external.scheduler},
           {"id", external.id},
+          {"part", external.part.empty() ? Out(nullptr) : Out(external.part)},
           {"step", external.step.empty() ? Out(nullptr) : Out(external.step)},
           {"gainPermille", external.gain_permille ? Out(*external.gain_permille) : Out(nullptr)}};
 }

@@ -227,7 +227,7 @@ export function JobView() {
                         ['Tenant', job.tenant ? <Link key="t" to="/tenants/$id" params={{ id: job.tenant }}>{job.tenant}</Link> : '–'],
                         ['GPUs', `${count(job.gpus)}: TP ${parallelism.tensor} x PP ${parallelism.pipeline} x DP ${parallelism.data}${parallelism.context! > 1 ? ` x CP ${parallelism.context}` : ''}${parallelism.expert! > 1 ? ` x EP ${parallelism.expert}` : ''}`],
                         ['Nodes', job.nodes > 0 ? count(job.nodes) : '–'],
-                        ...(job.spec.external ? ([['Comes from', `${job.spec.external.scheduler} ${job.spec.external.id}${job.spec.external.step ? `, step ${job.spec.external.step}` : ''}`]] as [string, string][]) : []),
+                        ...(job.spec.external ? ([['Comes from', `${job.spec.external.scheduler} ${job.spec.external.id}${job.spec.external.part ? `, ${job.spec.external.part}` : ''}${job.spec.external.step ? `, step ${job.spec.external.step}` : ''}`]] as [string, string][]) : []),
                         ...(job.spec.external?.advice ? ([['Advice', job.spec.external.advice]] as [string, string][]) : []),
                         ...(job.spec.peers ?? []).map((peer, at): [string, React.ReactNode] => [
                           `${peer.sends ? 'Sends to' : 'Receives from'} ${peer.role}`,
