@@ -82,7 +82,9 @@ struct ProgramReport {
   std::vector<IsolatedSwitch> isolated;
   std::uint64_t asked = 0;
   bool yielded = false;  // to another program that writes: the rest is held
-  [[nodiscard]] bool complete() const { return isolated.empty() && !yielded; }
+  // A link failed or came back while packets were waited for: the rest is held, and some of those packets may still be on their way.
+  bool interrupted = false;
+  [[nodiscard]] bool complete() const { return isolated.empty() && !yielded && !interrupted; }
 };
 
 struct TableReading {

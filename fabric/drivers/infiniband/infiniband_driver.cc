@@ -348,6 +348,11 @@ Result<ProgramReport> InfinibandDriver::program(const Topology& topology, const 
   if (auto allowed = may_write(); !allowed) return std::unexpected(allowed.error());
   LftWriterOptions writing = options_.writing;
   writing.another_writes = another_writes_;
+  writing.has_news = [this] {
+    return std::ranges::any_of(observed_, [](const Observation& one) {
+      return one.kind == Observation::Kind::linkStateChange || one.kind == Observation::Kind::lost;
+    });
+  };
   return LftWriter(exchange_, map_, topology, delta, writing).run();
 }
 

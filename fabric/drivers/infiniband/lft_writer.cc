@@ -51,7 +51,12 @@ Result<ProgramReport> LftWriter::run() {
   submit_ready();
   if (auto ran = exchange_.run(); !ran) return std::unexpected(ran.error());
   while (stages_.waits_for_packets() && !yields()) {
-    if (auto waited = wait_for_packets(); !waited) return std::unexpected(waited.error());
+    const auto waited = wait_for_packets();
+    if (!waited) return std::unexpected(waited.error());
+    if (!*waited) {
+      report_.interrupted = true;
+      break;
+    }
     stages_.packets_gone();
     submit_ready();
     if (auto ran = exchange_.run(); !ran) return std::unexpected(ran.error());
@@ -155,9 +160,13 @@ void LftWriter::fail_block(std::size_t block, WriteOutcome outcome, std::string 
 
 bool LftWriter::last_write(std::size_t block) const { return last_write_.at(place_key(delta_.blocks[block])) == block; }
 
-Result<void> LftWriter::wait_for_packets() {
+Result<bool> LftWriter::wait_for_packets() {
   const TimePoint until = exchange_.port().now() + options_.packet_life;
-  return exchange_.listen(until);
+  while (exchange_.port().now() < until) {
+    if (delta_.may_stop && options_.has_news && options_.has_news()) return false;
+    if (auto listened = exchange_.listen(until, true); !listened) return std::unexpected(listened.error());
+  }
+  return true;
 }
 
 // Packets for LIDs above LinearFDBTop are dropped; it rises after the entries are right.

@@ -20,6 +20,7 @@ struct LftWriterOptions {
   Milliseconds packet_life{2000};
   unsigned rewrites = 1;                   // of a block that reads back differently
   std::function<bool()> another_writes{};  // FabricDriver::yield_when(); unset: none does
+  std::function<bool()> has_news{};  // a link failed or came back, so that waiting for packets ends; unset: none does
 };
 
 class LftWriter {
@@ -39,7 +40,7 @@ class LftWriter {
   void read_back(std::size_t block);
   void checked(std::size_t block, Reply reply);
   void fail_block(std::size_t block, WriteOutcome outcome, std::string reason);
-  Result<void> wait_for_packets();
+  Result<bool> wait_for_packets();  // false: not to the end
   void raise_tops();
   void raise_top(std::uint32_t node, SwitchId sw, Lid top);
   [[nodiscard]] bool last_write(std::size_t block) const;

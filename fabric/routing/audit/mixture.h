@@ -1,6 +1,6 @@
 // What packets for one destination may do while switches change from one entry to another: every switch may use either. Where
 // a switch changes only after those downstream of it on the new route, a packet that has met a changed switch meets new
-// entries from there on. Serves one thread.
+// entries from there on. Packets that are still on their way may have met an earlier entry, too. Serves one thread.
 #pragma once
 
 #include <array>
@@ -23,8 +23,9 @@ class Mixture {
   Mixture(const Plane& plane, const PortMap& ports, const PlaneLanes& before, const PlaneLanes& after);
 
   // Ports of switch s, which may be the same.
-  void set(std::size_t s, std::uint16_t old_port, std::uint16_t new_port) {
-    arcs_[s] = {arc(s, old_port), arc(s, new_port)};
+  void set(std::size_t s, std::uint16_t old_port, std::uint16_t new_port) { set(s, old_port, new_port, old_port); }
+  void set(std::size_t s, std::uint16_t old_port, std::uint16_t new_port, std::uint16_t earlier_port) {
+    arcs_[s] = {arc(s, old_port), arc(s, new_port), arc(s, earlier_port)};
   }
   // False: switches change in any order.
   void set_ordered(bool ordered) { ordered_ = ordered; }
@@ -35,10 +36,10 @@ class Mixture {
     const std::uint32_t home = home_of(destination);
     for (std::uint32_t s = 0; s < arcs_.size(); ++s) {
       if (s == home) continue;
-      for (unsigned k = 0; k < 2; ++k) {
+      for (unsigned k = 0; k < kEntries; ++k) {
         const std::uint32_t in = arcs_[s][k];
         if (in >= PortMap::kDead || plane_.arcs[in].to == home) continue;
-        for (unsigned next = 0; next < 2; ++next) {
+        for (unsigned next = 0; next < kEntries; ++next) {
           const std::uint32_t out = arcs_[plane_.arcs[in].to][next];
           if (out >= PortMap::kDead || !follows(k, plane_.arcs[in].to, next)) continue;
           for (unsigned level = 0; level < levels_; ++level) {
@@ -55,6 +56,8 @@ class Mixture {
   }
 
  private:
+  static constexpr unsigned kOld = 0, kNew = 1, kEarlier = 2, kEntries = 3;  // of a switch
+
   [[nodiscard]] std::uint32_t arc(std::size_t s, std::uint16_t port) const {
     return port < ports_.stride ? ports_.arc(s, port) : PortMap::kNothing;
   }
@@ -62,14 +65,15 @@ class Mixture {
     return plane_.homes[plane_.destination_home[destination]].sw;
   }
   std::uint16_t& lanes_on(std::uint32_t s, unsigned k, unsigned level) {
-    return lanes_on_[(std::size_t{s} * 2 + k) * levels_ + level];
+    return lanes_on_[(std::size_t{s} * kEntries + k) * levels_ + level];
   }
   void spread(std::uint32_t destination);
-  // A packet by an old entry (0) or a new one (1) may go on at switch `at` by such an entry. Entries that are not changed are
-  // old for packets that may still meet either, and new for the others.
+  // A packet by an entry of one kind may go on at switch `at` by one of the other. Entries that are not changed are old for packets
+  // that may still meet either, and new for the others.
   [[nodiscard]] bool follows(unsigned by, std::uint32_t at, unsigned next) const {
-    if (by == 1 && ordered_) return next == 1;
-    return next == 0 || arcs_[at][0] != arcs_[at][1];
+    if (by == kNew && ordered_) return next == kNew;
+    const auto& arcs = arcs_[at];
+    return next == kOld || (arcs[next] != arcs[kOld] && (next == kNew || arcs[kEarlier] != arcs[kNew]));
   }
 
   const Plane& plane_;
@@ -78,9 +82,9 @@ class Mixture {
   const PlaneLanes& after_;
   unsigned levels_;
   bool ordered_ = false;
-  std::vector<std::array<std::uint32_t, 2>> arcs_;  // by switch
-  std::vector<std::uint16_t> lanes_on_;             // by (switch, old or new, level): the lanes of packets there
-  std::vector<std::uint32_t> queue_;                // switch * 2 + old or new
+  std::vector<std::array<std::uint32_t, kEntries>> arcs_;  // by switch
+  std::vector<std::uint16_t> lanes_on_;                    // by (switch, entry, level): the lanes of packets there
+  std::vector<std::uint32_t> queue_;                       // switch * kEntries + entry
 };
 
 }  // namespace railweave::fabric

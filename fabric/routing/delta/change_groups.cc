@@ -32,7 +32,12 @@ class Grouping {
     search_.budget = kSearchBudget;
   }
 
-  void start_over() { is_new_.assign(is_new_.size(), false); }
+  void start_over() {
+    is_new_.assign(is_new_.size(), false);
+    earlier_ = change_.earlier;
+  }
+  // Packets that were sent before have left.
+  void waited() { earlier_ = nullptr; }
   // The waits of all packets while nothing changes.
   void start_group() {
     channels_ = ChannelGraph(change_.plane, lanes_);
@@ -44,16 +49,21 @@ class Grouping {
       after.read(first, here);
       for (std::size_t i = 0; i < here; ++i) {
         const std::uint16_t* ports = is_new_[first + i] ? after.column(i) : before.column(i);
-        for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) mixture_.set(s, ports[s], ports[s]);
-        for_each_turn(static_cast<std::uint32_t>(first + i),
-                      [&](const Turn& turn) { channels_.add(turn.in, turn.in_lane, turn.out, turn.out_lane); });
+        const auto d = static_cast<std::uint32_t>(first + i);
+        for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) {
+          mixture_.set(s, ports[s], ports[s], earlier_ == nullptr ? ports[s] : earlier_->at(s, d));
+        }
+        mixture_.set_ordered(false);
+        for_each_turn(d, [&](const Turn& turn) { channels_.add(turn.in, turn.in_lane, turn.out, turn.out_lane); });
       }
     }
   }
   // False: it would close a circle.
   bool add(std::uint32_t destination) {
     for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) {
-      mixture_.set(s, change_.before.at(s, destination), change_.after.at(s, destination));
+      const std::uint16_t old_port = change_.before.at(s, destination);
+      mixture_.set(s, old_port, change_.after.at(s, destination),
+                   earlier_ == nullptr ? old_port : earlier_->at(s, destination));
     }
     mixture_.set_ordered(arrive_all(destination));
     std::vector<Turn> added;
@@ -98,6 +108,7 @@ class Grouping {
   Mixture mixture_;
   ChannelGraph channels_;
   ChannelGraph::Search search_;
+  const PlaneTables* earlier_ = nullptr;
   std::vector<bool> is_new_;  // by destination: of an earlier group
 };
 
@@ -110,6 +121,7 @@ ChangeGroups group_in_order(Grouping& grouping, std::span<const std::uint32_t> d
     for (const std::uint32_t d : made.unproven) (grouping.add(d) ? group : left).push_back(d);
     if (group.empty()) break;
     for (const std::uint32_t d : group) grouping.set_new(d);
+    grouping.waited();
     made.proven.push_back(std::move(group));
     made.unproven = std::move(left);
   }

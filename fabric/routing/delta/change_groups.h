@@ -24,6 +24,8 @@ struct TableChange {
   const PlaneTables& after;
   const PlaneLanes& before_lanes;
   const PlaneLanes& after_lanes;
+  const PlaneTables* earlier =
+      nullptr;  // whose entries packets on their way may have met; null: those of `before` alone
 };
 
 struct ChangeGroups {

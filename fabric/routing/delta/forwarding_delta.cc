@@ -264,7 +264,8 @@ class PlaneDelta {
 
 ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
                        const PlaneDelta& changes, const DeltaOptions& options) {
-  const bool is_easy = !may_deadlock_between(view, id, before, after);
+  const bool has_earlier = options.earlier != nullptr && !options.earlier->tables.shares_plane(before.tables, id);
+  const bool is_easy = !has_earlier && !may_deadlock_between(view, id, before, after);
   if (is_easy && !options.only_broken) return {.proven = {changes.all_destinations()}, .unproven = {}};
   const Plane& plane = after.tables.scope().plane(id);
   const PortMap ports(plane, view);
@@ -274,7 +275,8 @@ ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before
                            before.tables.plane(id),
                            after.tables.plane(id),
                            old_lanes,
-                           options.lanes_stay ? old_lanes : lanes_of(after.lanes, id)};
+                           options.lanes_stay ? old_lanes : lanes_of(after.lanes, id),
+                           has_earlier ? &options.earlier->tables.plane(id) : nullptr};
   std::vector<std::uint32_t> destinations = changes.destinations(change);
   if (is_easy) return {.proven = {std::move(destinations)}, .unproven = {}};
   ChangeGroups groups = group_changes(change, destinations, std::min<std::size_t>(kMaxGroups, options.most_waits + 1U));
@@ -305,6 +307,7 @@ ForwardingDelta compute_delta(const FabricView& view, const Routing& before, con
     changes.write(groups_of(view, id, before, after, changes, options), phased);
   }
   ForwardingDelta delta = std::move(phased).joined();
+  delta.may_stop = before.lanes.planes == after.lanes.planes;
   if (delta.drops_first) {
     delta.findings.push_back({"dropsFirst",
                               Severity::warning,

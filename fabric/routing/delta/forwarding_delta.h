@@ -39,6 +39,9 @@ struct ForwardingDelta {
   // Ascending: before blocks of these and higher stages are written, all packets that are in flight once the lower ones are
   // applied must have left the fabric.
   std::vector<std::uint16_t> waits;
+  // While packets are waited for, writing may end for a link that fails: lanes are the same before and after, so that what is
+  // written next can regard packets that are still on their way (DeltaOptions::earlier).
+  bool may_stop = false;
   bool drops_first = false;  // some entries drop packets until the last of these waits is over
   std::size_t left_out = 0;  // changed entries that the options leave as they are
   // Of each block, the ports that it is to have before it is written: one that has others is left alone, and with it all that
@@ -52,8 +55,10 @@ struct DeltaOptions {
   std::vector<std::uint8_t> urgent;
   bool only_broken = false;  // only destinations that some end port reaches by the new routes and not by the old
   bool may_drop = true;      // false: entries without a proven group are left as they are
-  bool lanes_stay = false;   // levels of packets and maps to lanes are those of the old routes meanwhile
-  unsigned most_waits = 2;   // of the packet life, in which other repairs wait
+  // Tables whose entries packets on their way may have met before those there are now, on the same lanes; null: none.
+  const Routing* earlier = nullptr;
+  bool lanes_stay = false;  // levels of packets and maps to lanes are those of the old routes meanwhile
+  unsigned most_waits = 2;  // of the packet life, in which other repairs wait
 };
 
 // Every block of every switch, for a subnet whose switches have no entries yet: without traffic one stage is enough.

@@ -299,6 +299,32 @@ TEST_F(InfinibandDriverTest, WhatDropsFirstWaitsForPacketsInFlight) {
   EXPECT_GE(written[1] - written[0], Milliseconds(500));
 }
 
+// A repair does not wait until packets have left, where what is written next can regard them.
+TEST_F(InfinibandDriverTest, WaitingForPacketsEndsForALinkThatFails) {
+  const TopologyPtr topology = discover();
+  ASSERT_TRUE(driver().bring_up(std::vector<LidAssignment>{{Guid(0x2002), 0, 7, 0}}, 10, {}));
+  ForwardingDelta delta;
+  delta.waits = {1};
+  const SwitchId sw = switch_of(*topology, kSpine1);
+  delta.blocks = {block(sw, 0, 0, 1), block(sw, 0, 1, 2)};
+  Mad trap = lid_routed_smp(MadMethod::trap, Attribute::notice, 0);
+  mad_set_field(trap.data() + 64, 0, IB_NOTICE_IS_GENERIC_F, 1);
+  mad_set_field(trap.data() + 64, 0, IB_NOTICE_TRAP_NUMBER_F, 128);
+  mad_set_field(trap.data() + 64, 0, IB_NOTICE_DATA_LID_F, 7);
+  for (const bool may_stop : {true, false}) {
+    delta.may_stop = may_stop;
+    subnet_->push_unasked({trap, 7, false});
+    const TimePoint began = subnet_->now();
+    const auto report = driver().program(*topology, delta);
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->interrupted, may_stop);
+    EXPECT_EQ(report->blocks[1], may_stop ? WriteOutcome::held : WriteOutcome::applied);
+    EXPECT_EQ(subnet_->node(kSpine1).lft[5], may_stop ? 1 : 2);
+    EXPECT_EQ(subnet_->now() - began < Milliseconds(400), may_stop);
+    EXPECT_EQ(driver().observe(Milliseconds(5))->size(), 1U) << "the failure is told all the same";
+  }
+}
+
 TEST_F(InfinibandDriverTest, BringsUpLidsAndLinksAndWritesNothingTwice) {
   discover();
   std::vector<LidAssignment> lids;

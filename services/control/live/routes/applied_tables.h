@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "services/control/live/links/link_alarms.h"
@@ -52,11 +53,21 @@ class AppliedTables {
     routing_->lanes = std::move(lanes);
     ++revision_;
   }
+  // Writing ended while packets that had met these tables were on their way, until then.
+  void keep_earlier(fabric::Routing routing, std::int64_t until_us) {
+    earlier_ = std::move(routing);
+    earlier_until_us_ = until_us;
+  }
+  // Tables that packets on their way may have met before those that there are; null: none.
+  [[nodiscard]] const fabric::Routing* earlier(std::int64_t now_us) const {
+    return earlier_ && now_us < earlier_until_us_ ? &*earlier_ : nullptr;
+  }
   // Another one whenever the tables or the lanes may be others.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
  private:
-  std::optional<fabric::Routing> routing_;
+  std::optional<fabric::Routing> routing_, earlier_;
+  std::int64_t earlier_until_us_ = 0;
   std::set<fabric::SwitchId> unknown_;
   IsolatedSwitches isolated_;
   std::map<fabric::SwitchId, std::int64_t> read_us_;

@@ -122,6 +122,14 @@ std::set<std::uint16_t> blocks_of(const RoutingScope& scope, PlaneId id) {
 
 }  // namespace
 
+std::vector<fabric::SwitchId> switches_of(const fabric::ForwardingDelta& delta) {
+  std::vector<fabric::SwitchId> switches;
+  for (const fabric::LftBlock& block : delta.blocks) switches.push_back(block.sw);
+  std::ranges::sort(switches);
+  switches.erase(std::ranges::unique(switches).begin(), switches.end());
+  return switches;
+}
+
 std::uint64_t block_count(const RoutingScope& scope, std::span<const SwitchId> switches) {
   std::map<PlaneId, std::uint64_t> of_plane;
   for (const PlaneId id : planes_of(scope, switches)) of_plane[id] = blocks_of(scope, id).size();

@@ -30,6 +30,9 @@ std::uint64_t entries_by_port(const fabric::ForwardingTables& tables, fabric::Sw
 // The planes that the switches are in, ascending.
 std::vector<fabric::PlaneId> planes_of(const fabric::RoutingScope& scope, std::span<const fabric::SwitchId> switches);
 
+// Each once.
+std::vector<fabric::SwitchId> switches_of(const fabric::ForwardingDelta& delta);
+
 // 64-entry blocks of the switches given: how many the scope's destinations fill.
 std::uint64_t block_count(const fabric::RoutingScope& scope, std::span<const fabric::SwitchId> switches);
 // In how many of these blocks the two tables differ.
