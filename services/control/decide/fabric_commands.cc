@@ -10,15 +10,10 @@
 #include "services/control/decide/refusal.h"
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/routes.h"
+#include "services/control/views/subnet_costs.h"
 
 namespace railweave::control {
 namespace {
-
-// The subnet of a link between switches; "": the topology has no such link.
-std::string_view subnet_of(const fabric::Topology& t, const std::string& link_text) {
-  const auto link = t.find_link(link_text);
-  return link && t.joins_switches(link) ? t.name(t.subnet(t.switch_of(t.a(link)))) : std::string_view();
-}
 
 // The first part of error codes about a drain of that kind.
 std::string_view drain_area(DrainKind kind) {
@@ -45,9 +40,7 @@ DecisionResult decide_command(const DecisionInput& in, const SetSubnetMode& comm
     return refuse_version("the subnet's mode", *command.if_version, version);
   }
   if (state.mode(command.subnet) == command.mode) return Decision{};
-  const auto costs = std::ranges::count_if(state.link_costs->by_link, [&](const auto& one) {
-    return subnet_of(state.topology(), one.first) == command.subnet;
-  });
+  const std::size_t costs = costs_in(state, command.subnet);
   if (command.mode == SubnetMode::opensm && costs > 0) {
     return refuse(ErrorKind::conflict, "subnets.linkCosts",
                   fmt::format("{} of its links have costs, which OpenSM cannot apply", costs),
@@ -135,7 +128,7 @@ DecisionResult decide_command(const DecisionInput& in, const SetLinkCosts& comma
   };
   if (command.view_version != state.view_version) return changed();
   for (const auto& [link, cost] : command.by_link) {
-    const auto subnet = subnet_of(state.topology(), link);
+    const auto subnet = subnet_of_link(state.topology(), link);
     if (subnet.empty()) return changed();
     if (state.mode(subnet) != SubnetMode::opensm) continue;
     return refuse(
