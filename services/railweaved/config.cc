@@ -284,6 +284,8 @@ void read_subnet(ConfigFile& entry, LiveConfig& live) {
   entry.read("rebalance_seconds", subnet.rebalance_seconds, 1, 86'400);
   entry.read("follow_jobs", subnet.follow_jobs);
   entry.read("compare_engines", subnet.compare_engines);
+  entry.read("take_better_engine", subnet.take_better_engine);
+  entry.read("engine_hold_seconds", subnet.engine_hold_seconds, 1, 31'536'000);
   entry.read("several_lanes", subnet.several_lanes);
   entry.read("administration", subnet.administration);
   entry.read("administration_key_file", subnet.administration_key_file);

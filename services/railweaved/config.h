@@ -31,11 +31,13 @@ struct SubnetConfig {
   std::uint64_t window = 32;           // management datagrams in flight, at most 64
   bool damping = true;                 // links that flap are held out of use where nothing needs them
   std::uint64_t damping_flaps = 4, damping_window_seconds = 600, damping_hold_seconds = 600;
-  std::uint64_t damping_percent = 25;    // of a switch's links, and of the paths between two leaves, at most
-  bool rebalance = true;                 // routes are spread again over the links that are left, in direct mode
-  std::uint64_t rebalance_seconds = 10;  // once nothing has changed for so long
-  bool follow_jobs = false;              // routes are chosen for the jobs that run, in direct mode
-  bool compare_engines = false;          // what other engines would make is shown, as often
+  std::uint64_t damping_percent = 25;         // of a switch's links, and of the paths between two leaves, at most
+  bool rebalance = true;                      // routes are spread again over the links that are left, in direct mode
+  std::uint64_t rebalance_seconds = 10;       // once nothing has changed for so long
+  bool follow_jobs = false;                   // routes are chosen for the jobs that run, in direct mode
+  bool compare_engines = false;               // what other engines would make is shown, as often,
+  bool take_better_engine = false;            // and a better one is taken,
+  std::uint64_t engine_hold_seconds = 3'600;  // not more often
   bool several_lanes = false;  // in direct mode, where routes need them; senders need their paths' service levels
   bool administration = true;  // in direct mode clients are answered (SA)
   std::string administration_key_file;  // of the key of requesters that see all; "": there are none

@@ -32,6 +32,8 @@ Result<void> check_engine(const LiveConfig& live) {
       "routing_engine", "leave out routing_engine, or opensm_socket of the subnets");
 }
 
+bool is_engine_named(const LiveConfig& live) { return live.routing_engine != kAuto; }
+
 void set_engine(const LiveConfig& live, control::RoutingCache& routes) {
   if (const auto* engine = fabric::find_engine(live.routing_engine)) {
     routes.prefer(engine, static_cast<unsigned>(live.routing_lanes));

@@ -97,6 +97,8 @@ control::LiveSubnets::Subnet live_subnet(const SubnetConfig& config, const fabri
   options.rebalance_after = std::chrono::seconds(config.rebalance_seconds);
   options.follow_jobs = config.follow_jobs;
   options.compare_engines = config.compare_engines;
+  options.take_better_engine = config.take_better_engine;
+  options.engine_hold = std::chrono::seconds(config.engine_hold_seconds);
   options.accept_replacements = config.accept_replacements;
   options.ingress = config.ingress_filter;
   options.has_key = !config.key_file.empty();

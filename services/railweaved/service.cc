@@ -181,6 +181,7 @@ Result<void> Service::open() {
   std::vector<control::LiveSubnets::Subnet> subnets;
   for (const auto& subnet : config_.live.subnets) {
     subnets.push_back(live_subnet(subnet, archive_options(config_), [this] { return store_.journal->leads(); }));
+    if (is_engine_named(config_.live)) subnets.back().options.take_better_engine = false;
   }
   live_ = std::make_unique<control::LiveSubnets>(*loop_, std::move(subnets), log_);
   webhooks_ =

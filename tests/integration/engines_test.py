@@ -175,10 +175,10 @@ def main():
                 assert not service.alarms() & {"routes.onOneLane", "routes.levelsChanged", "routes.unsound"}, service.alarms()
                 engines, taken = compared(service)
                 assert taken["engine"] == better["engine"] and not engines["setting"], engines
-                wrote = len(service.events("routes.programmed"))
+                wrote = len(service.events("route.programmed"))
                 service.restart()
                 service.wait("the same again", lambda s: s["phase"] == "synced" and s["lanes"]["used"] > 1, 40)
-                assert SwitchWalk(sim).tables == walk.tables and len(service.events("routes.programmed")) == wrote, "a restart wrote tables"
+                assert SwitchWalk(sim).tables == walk.tables and len(service.events("route.programmed")) == wrote, "a restart wrote tables"
 
                 # Cut while no service looks, with a job that was told: its levels hold, and no other routes are needed meanwhile.
                 run(service, "jobs", "submit", "--tenant", "research", "--dp", "4")

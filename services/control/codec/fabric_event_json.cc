@@ -93,15 +93,22 @@ constexpr std::tuple kCostsFields{field("costs", &LinkCostsSet::by_link, CostLis
                                   field("reason", &LinkCostsSet::reason)};
 constexpr std::tuple kHopFields{required_field("switch", &RouteHop::sw), required_field("to", &RouteHop::to),
                                 required_field("port", &RouteHop::port)};
-constexpr std::tuple kRebalancedFields{field("subnet", &RoutesRebalanced::subnet),
-                                       field("links", &RoutesRebalanced::links, Strings{}),
-                                       field("switches", &RoutesRebalanced::switches, Strings{}),
-                                       field("fullest", &RoutesRebalanced::fullest),
-                                       field("fullestBefore", &RoutesRebalanced::fullest_before),
-                                       optional_field("hops", &RoutesRebalanced::hops, list_of<RouteHop>(kHopFields)),
-                                       optional_field("jobs", &RoutesRebalanced::jobs),
-                                       optional_field("askedPermille", &RoutesRebalanced::asked_permille),
-                                       optional_field("askedPermilleBefore", &RoutesRebalanced::asked_permille_before)};
+constexpr auto kTakenEngine = [](auto& basis) -> auto& { return basis.taken.engine; };
+constexpr auto kTakenLanes = [](auto& basis) -> auto& { return basis.taken.lanes; };
+constexpr auto kTakenSince = [](auto& basis) -> auto& { return basis.taken.since_us; };
+constexpr std::tuple kTakenFields{optional_field("engine", kTakenEngine), optional_field("engineLanes", kTakenLanes),
+                                  optional_field("engineSinceUs", kTakenSince)};
+constexpr auto kRebalancedFields = std::tuple_cat(
+    std::tuple{field("subnet", &RoutesRebalanced::subnet), field("links", &RoutesRebalanced::links, Strings{}),
+               field("switches", &RoutesRebalanced::switches, Strings{}), field("fullest", &RoutesRebalanced::fullest),
+               field("fullestBefore", &RoutesRebalanced::fullest_before),
+               optional_field("hops", &RoutesRebalanced::hops, list_of<RouteHop>(kHopFields)),
+               optional_field("jobs", &RoutesRebalanced::jobs),
+               optional_field("askedPermille", &RoutesRebalanced::asked_permille),
+               optional_field("askedPermilleBefore", &RoutesRebalanced::asked_permille_before),
+               optional_field("engineBefore", &RoutesRebalanced::engine_before),
+               optional_field("engineReason", &RoutesRebalanced::engine_reason)},
+    kTakenFields);
 constexpr std::tuple kReportFields{
     field("link", &LinkReport::link), required_field("state", &LinkReport::state, kLinkState),
     optional_field("damped", &LinkReport::damped), optional_field("linksUp", &LinkReport::links_up),
@@ -146,7 +153,8 @@ constexpr std::tuple kTablesFields{required_field("source", &SubnetTables::sourc
                                    optional_field("lostPairs", &SubnetTables::lost_pairs)};
 // In snapshots.
 constexpr std::tuple kKeptTablesFields = std::tuple_cat(
-    kTablesFields, std::tuple{field("sinceUs", &SubnetTables::since_us), field("version", &SubnetTables::version)});
+    kTablesFields, std::tuple{optional_field("levelsSinceUs", &SubnetTables::levels_since_us),
+                              field("sinceUs", &SubnetTables::since_us), field("version", &SubnetTables::version)});
 constexpr std::tuple kPolicyParts{required_field("mode", &SubnetPolicy::mode, kMode),
                                   field("reason", &SubnetPolicy::reason), field("version", &SubnetPolicy::version),
                                   optional_field("keyRotations", &SubnetPolicy::key_rotations)};
@@ -170,10 +178,11 @@ constexpr std::tuple kKeptAlarmFields =
 constexpr std::tuple kKeptMuteFields{
     field("by", &AlarmMute::by), optional_field("note", &AlarmMute::note), field("atUs", &AlarmMute::at_us),
     field("severity", &AlarmMute::severity, OneOf{kSeverities, "severity"}), field("untilUs", &AlarmMute::until_us)};
-constexpr std::tuple kKeptBasisFields{field("links", &RouteBasis::links, Strings{}),
-                                      field("switches", &RouteBasis::switches, Strings{}),
-                                      optional_field("hops", &RouteBasis::hops, list_of<RouteHop>(kHopFields)),
-                                      field("sinceUs", &RouteBasis::since_us), field("version", &RouteBasis::version)};
+constexpr auto kKeptBasisFields = std::tuple_cat(
+    std::tuple{field("links", &RouteBasis::links, Strings{}), field("switches", &RouteBasis::switches, Strings{}),
+               optional_field("hops", &RouteBasis::hops, list_of<RouteHop>(kHopFields)),
+               field("sinceUs", &RouteBasis::since_us), field("version", &RouteBasis::version)},
+    kTakenFields);
 constexpr std::tuple kKeptCostsFields{field("costs", &LinkCosts::by_link, CostList{}),
                                       field("reason", &LinkCosts::reason), field("actor", &LinkCosts::actor),
                                       field("sinceUs", &LinkCosts::since_us), field("version", &LinkCosts::version)};

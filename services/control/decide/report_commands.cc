@@ -7,6 +7,7 @@
 #include "services/control/events/apply.h"
 #include "services/control/guarantees/recheck.h"
 #include "services/control/views/changed_paths.h"
+#include "services/control/views/subnet_costs.h"
 
 namespace railweave::control {
 
@@ -127,14 +128,18 @@ bool keeps_guarantees(const DecisionInput& in, const RoutesRebalanced& report) {
   });
 }
 
-// Costs say by themselves who uses which link.
+// Costs say by themselves who uses which link. An engine that is given up routes no more, whatever was promised.
 DecisionResult decide_command(const DecisionInput& in, const ReportBalance& command) {
   const ClusterState& state = in.state;
-  const RoutesRebalanced& report = command.report;
-  const bool holds = command.view_version == state.view_version && state.mode(report.subnet) == SubnetMode::direct &&
-                     state.link_costs->by_link.empty() && keeps_guarantees(in, report);
-  if (!holds) return Decision{};
-  return Decision{{report}, {}, false};
+  RoutesRebalanced report = command.report;
+  if (command.view_version != state.view_version || state.mode(report.subnet) != SubnetMode::direct) return Decision{};
+  const auto present = state.route_bases->find(report.subnet);
+  const TakenEngine taken = present == state.route_bases->end() ? TakenEngine() : present->second.taken;
+  const bool is_other = report.taken.engine != taken.engine || report.taken.lanes != taken.lanes;
+  report.taken.since_us = is_other ? in.now_us : taken.since_us;
+  const bool is_given_up = is_other && report.taken.engine.empty();
+  if (!is_given_up && (costs_in(state, report.subnet) > 0 || !keeps_guarantees(in, report))) return Decision{};
+  return Decision{{std::move(report)}, {}, false};
 }
 
 DecisionResult decide_command(const DecisionInput& /*in*/, const ReportQos& command) {

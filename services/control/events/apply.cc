@@ -403,7 +403,10 @@ struct Apply {
   // Placements, damage and guarantees are judged again by the tables that are in force now.
   void operator()(const SubnetTablesReported& body) const {
     change(state.subnet_tables, [&](auto& tables) {
-      SubnetTables& now = tables[body.subnet] = body.tables;
+      SubnetTables& now = tables[body.subnet];
+      const std::int64_t levels_since_us = now.levels == body.tables.levels ? now.levels_since_us : event.time_us;
+      now = body.tables;
+      now.levels_since_us = levels_since_us;
       now.since_us = event.time_us;
       now.version = event.seq;
     });

@@ -232,6 +232,20 @@ struct MakeHeading {
             "link " + event.link + " is used again: what it did is forgotten" + because(event.reason)};
   }
   EventHeading operator()(const RoutesRebalanced& event) const {
+    if (!event.engine_reason.empty()) {
+      return {
+          "route.rebalanced", "subnet", event.subnet, EventSeverity::warning,
+          fmt::format("routes of subnet {} are computed by the engine that suits its shape again, no longer by {}: {}",
+                      event.subnet, event.engine_before, event.engine_reason)};
+    }
+    if (!event.engine_before.empty()) {
+      return {"route.rebalanced", "subnet", event.subnet, EventSeverity::info,
+              fmt::format(
+                  "routes of subnet {} are computed by {} on at most {} instead of {}: {} instead of {} pairs on the "
+                  "fullest link",
+                  event.subnet, event.taken.engine, counted(event.taken.lanes, "lane"), event.engine_before,
+                  event.fullest, event.fullest_before)};
+    }
     if (event.jobs > 0) {
       return {
           "route.rebalanced", "subnet", event.subnet, EventSeverity::info,

@@ -21,7 +21,7 @@ void apply_change(ClusterState& state, const SubnetKeyRotated& body, const Event
 }
 
 void apply_change(ClusterState& state, const RoutesRebalanced& body, const Event& event) {
-  state.put_route_basis(body.subnet, {body.links, body.switches, body.hops, event.time_us, event.seq});
+  state.put_route_basis(body.subnet, {body.links, body.switches, body.hops, event.time_us, event.seq, body.taken});
   state.view_version = event.seq;
 }
 

@@ -36,7 +36,8 @@ struct LinkReleased {
   std::string reason;
 };
 
-// The subnet's routes are spread again over what is left without these, with next hops that suit running jobs; none: as cabled.
+// The subnet's routes are spread again over what is left without these, with next hops that suit running jobs; none: as cabled. Or
+// another engine computes them.
 struct RoutesRebalanced {
   std::string subnet;
   std::vector<std::string> links;                 // Topology::link_text()
@@ -45,6 +46,9 @@ struct RoutesRebalanced {
   std::vector<RouteHop> hops = {};                // all that are to be in force
   // Where hops were chosen: for how many jobs, and the share of its rate that they ask of the fullest link, in permille.
   std::uint64_t jobs = 0, asked_permille = 0, asked_permille_before = 0;
+  TakenEngine taken = {};       // that is to be in force
+  std::string engine_before{};  // where another engine is taken: whose routes are replaced; "": the engine stays
+  std::string engine_reason{};  // why an engine that was taken is given up
 };
 
 struct Event;

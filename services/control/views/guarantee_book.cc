@@ -266,7 +266,7 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   if (basis_ != basis) {
     const auto now = basis_of(routes_->input.view);
     if (now == basis) return routes_;
-    auto routes = routing_->on(view_on(routes_->input.view, basis));
+    auto routes = routing_->on(view_on(routes_->input.view, basis), routes_->taken);
     if (!routes) return routes;
     basis_ = basis;
     basis_routes_ = std::move(*routes);

@@ -19,7 +19,7 @@ Result<FabricRoutesPtr> on_one_lane(const FabricRoutesPtr& routes, std::span<con
   if (!routing) return std::unexpected(std::move(routing.error()));
   return std::make_shared<const FabricRoutes>(
       routes->input, fabric::EngineChoice{engine, "one lane, as there is none to give paths service levels"},
-      std::move(*routing));
+      std::move(*routing), routes->taken);
 }
 
 }  // namespace railweave::control

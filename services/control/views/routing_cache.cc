@@ -38,10 +38,19 @@ fabric::Routing with_seen(const fabric::Routing& wanted, const std::vector<SeenT
 
 }  // namespace
 
+TakenEngine taken_engine(const ClusterState& state) {
+  const auto& subnets = state.topology().subnets();
+  if (subnets.size() != 1) return {};
+  const auto basis = state.route_bases->find(state.topology().name(*subnets.begin()));
+  if (basis == state.route_bases->end() || basis->second.taken.engine.empty()) return {};
+  return {basis->second.taken.engine, basis->second.taken.lanes, 0};
+}
+
 FabricRoutes::FabricRoutes(FabricRoutesPtr wanted, std::vector<SeenTablesPtr> seen)
     : input(wanted->input),
       choice(wanted->choice),
       routing(with_seen(wanted->routing, seen)),
+      taken(wanted->taken),
       wanted_(std::move(wanted)),
       seen_(std::move(seen)) {}
 
@@ -73,7 +82,7 @@ Result<FabricRoutesPtr> reroute(const FabricRoutes& before, FabricView view) {
   input.view = std::move(view);
   auto routing = before.choice.engine->reroute(before.wanted().routing, input);
   if (!routing) return std::unexpected(std::move(routing.error()));
-  return std::make_shared<const FabricRoutes>(std::move(input), before.choice, std::move(*routing));
+  return std::make_shared<const FabricRoutes>(std::move(input), before.choice, std::move(*routing), before.taken);
 }
 
 std::vector<SeenTablesPtr> RoutingCache::seen_in(const ClusterState& state, const fabric::RoutingScope& scope) const {
@@ -116,20 +125,20 @@ Result<FabricRoutesPtr> RoutingCache::wanted(const ClusterState& state) {
     return fail(ErrorKind::conflict, "routes.noFabric", "there is no fabric to route yet", {},
                 "import one: railweave fabric import FILE, or PUT /v1/fabric/topology");
   }
-  return on(state.view);
+  return on(state.view, taken_engine(state));
 }
 
-Result<FabricRoutesPtr> RoutingCache::on(const FabricView& view) {
+Result<FabricRoutesPtr> RoutingCache::on(const FabricView& view, const TakenEngine& taken) {
   const std::lock_guard lock(mutex_);
   std::erase_if(kept_,
                 [&](const FabricRoutesPtr& one) { return one->input.view.topology_ptr() != view.topology_ptr(); });
-  const auto known =
-      std::ranges::find_if(kept_, [&](const FabricRoutesPtr& one) { return same_view(view, one->input.view); });
+  const auto known = std::ranges::find_if(
+      kept_, [&](const FabricRoutesPtr& one) { return one->taken == taken && same_view(view, one->input.view); });
   if (known != kept_.end()) {
     std::rotate(kept_.begin(), known, known + 1);
     return kept_.front();
   }
-  auto made = kept_.empty() ? route_whole(view) : reroute(*kept_.front(), view);
+  auto made = make(view, taken);
   if (!made) return made;
   if (kept_.size() == kKept) kept_.pop_back();
   kept_.insert(kept_.begin(), *made);
@@ -143,22 +152,39 @@ void RoutingCache::keep(FabricRoutesPtr routes) {
   kept_.insert(kept_.begin() + 1, std::move(routes));
 }
 
-Result<FabricRoutesPtr> RoutingCache::route_whole(const FabricView& view) const {
-  auto scope = fabric::RoutingScope::make(view.topology_ptr(), {.switch_management = switch_management_});
+// The same as from nothing, from the latest by the same engine.
+Result<FabricRoutesPtr> RoutingCache::make(const FabricView& view, const TakenEngine& taken) const {
+  const auto is_by_it = [&](const FabricRoutesPtr& one) {
+    const bool is_refused = !taken.engine.empty() && one->choice.engine->name() != taken.engine;
+    return one->taken == taken && (!is_refused || preferred_.engine != nullptr);
+  };
+  const auto before = std::ranges::find_if(kept_, is_by_it);
+  if (before == kept_.end()) return route_whole(view, taken);
+  auto made = reroute(**before, view);
+  return made || taken.engine.empty() ? std::move(made) : route_whole(view, taken);
+}
+
+Result<FabricRoutesPtr> RoutingCache::route_whole(const FabricView& view, const TakenEngine& taken) const {
+  auto scope = kept_.empty()
+                   ? fabric::RoutingScope::make(view.topology_ptr(), {.switch_management = switch_management_})
+                   : Result<fabric::RoutingScopePtr>(kept_.front()->input.scope);
   if (!scope) return std::unexpected(std::move(scope.error()));
   fabric::RoutingInput input{.view = view, .scope = *scope, .threads = fabric::part_count()};
-  if (preferred_.engine != nullptr) {
-    input.max_lanes = preferred_.max_lanes;
-    if (auto routing = preferred_.engine->route(input)) {
-      return std::make_shared<const FabricRoutes>(
-          std::move(input), fabric::EngineChoice{preferred_.engine, "configured: routing_engine"}, std::move(*routing));
+  const bool is_configured = preferred_.engine != nullptr;
+  const fabric::RoutingEngine* named = is_configured ? preferred_.engine : fabric::find_engine(taken.engine);
+  if (named != nullptr) {
+    input.max_lanes = is_configured ? preferred_.max_lanes : static_cast<unsigned>(taken.lanes);
+    if (auto routing = named->route(input)) {
+      const char* why = is_configured ? "configured: routing_engine" : "better than the one that suits the shape";
+      return std::make_shared<const FabricRoutes>(std::move(input), fabric::EngineChoice{named, why},
+                                                  std::move(*routing), taken);
     }
     input.max_lanes = fabric::RoutingInput().max_lanes;
   }
   fabric::EngineChoice choice = fabric::choose_engine(**scope);
   auto routing = choice.engine->route(input);
   if (!routing) return std::unexpected(std::move(routing.error()));
-  return std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing));
+  return std::make_shared<const FabricRoutes>(std::move(input), std::move(choice), std::move(*routing), taken);
 }
 
 }  // namespace railweave::control

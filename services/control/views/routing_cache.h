@@ -12,12 +12,16 @@
 
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/engine_registry.h"
+#include "services/control/state/route_basis.h"
 #include "services/control/views/failure_coverage.h"
 #include "services/control/views/seen_tables.h"
 
 namespace railweave::control {
 
 struct ClusterState;
+
+// The engine that was taken for the fabric's one subnet, without when. None where it has several: an engine routes all of them.
+TakenEngine taken_engine(const ClusterState& state);
 
 // The routes of one view. Immutable except for the audit and the failure coverage, which are computed at first use.
 // Thread-safe.
@@ -26,14 +30,15 @@ using FabricRoutesPtr = std::shared_ptr<const FabricRoutes>;
 
 class FabricRoutes {
  public:
-  FabricRoutes(fabric::RoutingInput in, fabric::EngineChoice chosen, fabric::Routing made)
-      : input(std::move(in)), choice(std::move(chosen)), routing(std::move(made)) {}
+  FabricRoutes(fabric::RoutingInput in, fabric::EngineChoice chosen, fabric::Routing made, TakenEngine by = {})
+      : input(std::move(in)), choice(std::move(chosen)), routing(std::move(made)), taken(std::move(by)) {}
   // Routes in force: those wanted, but for planes that were seen to have others.
   FabricRoutes(FabricRoutesPtr wanted, std::vector<SeenTablesPtr> seen);
 
   const fabric::RoutingInput input;
   const fabric::EngineChoice choice;
   const fabric::Routing routing;
+  const TakenEngine taken;  // what was asked for; another engine made them where that one cannot
 
   [[nodiscard]] const fabric::RoutingScope& scope() const { return *input.scope; }
   // before: routes of the same topology; planes that did not change are not audited again. Null: all planes are.
@@ -65,16 +70,16 @@ class RoutingCache {
   // switch_management: the switches' own LIDs are routed as well, for in-band management.
   explicit RoutingCache(bool switch_management = true) : switch_management_(switch_management) {}
 
-  // Routes are computed by this engine, on at most that number of lanes, instead of the one that suits the fabric's shape; that one
-  // still routes what it cannot. Called before anything is asked for.
+  // Routes are computed by this engine, on at most that number of lanes, instead of the one that suits the fabric's shape or was
+  // taken; the one that suits still routes what it cannot. Called before anything is asked for.
   void prefer(const fabric::RoutingEngine* engine, unsigned max_lanes) { preferred_ = {engine, max_lanes}; }
 
   // In force. Errors: the fabric cannot be routed (more than RoutingScope::kMaxDestinations), or none is imported yet.
   Result<FabricRoutesPtr> at(const ClusterState& state);
   // As Railweave wants them. Errors: the same.
   Result<FabricRoutesPtr> wanted(const ClusterState& state);
-  // The same, of any view of an imported topology.
-  Result<FabricRoutesPtr> on(const fabric::FabricView& view);
+  // The same, of any view of an imported topology, by the engine that was taken; where it cannot, by the one that suits the shape.
+  Result<FabricRoutesPtr> on(const fabric::FabricView& view, const TakenEngine& taken = {});
   // Routes of a view that will be asked for, computed where there is time for it.
   void keep(FabricRoutesPtr routes);
   // What live subnets have seen.
@@ -85,7 +90,8 @@ class RoutingCache {
   static constexpr std::size_t kKept = 4;
 
  private:
-  [[nodiscard]] Result<FabricRoutesPtr> route_whole(const fabric::FabricView& view) const;
+  [[nodiscard]] Result<FabricRoutesPtr> make(const fabric::FabricView& view, const TakenEngine& taken) const;
+  [[nodiscard]] Result<FabricRoutesPtr> route_whole(const fabric::FabricView& view, const TakenEngine& taken) const;
 
   [[nodiscard]] std::vector<SeenTablesPtr> seen_in(const ClusterState& state, const fabric::RoutingScope& scope) const;
 

@@ -36,6 +36,18 @@ void add_administration(Sheet& sheet, const Json& told) {
                                    text_of(told, "reportsConfirmed"), text_of(told, "reportsGivenUp")));
 }
 
+void add_engines(Sheet& sheet, const Json& engines) {
+  if (!engines.is_object()) return;
+  const std::string setting = text_of(engines, "setting");
+  const bool is_best = setting.empty() || setting == "-";
+  const std::string why_not = text_of(engines, "notTaken");
+  const bool is_left = !why_not.empty() && why_not != "-";
+  sheet.add("Engines", {"compared " + time_of(engines, "at") + ": " +
+                            (is_best ? "none is clearly better than the one in use" : "better is " + setting) +
+                            (is_left ? "; not taken by itself: " + why_not : ""),
+                        is_best ? Tone::plain : Tone::warning});
+}
+
 void add_live(Sheet& sheet, const Json& live) {
   sheet.add("Phase", phase_cell(text_of(live, "phase")));
   if (text_of(live, "problem") != "-") sheet.add("Problem", {text_of(live, "problem"), Tone::warning});
@@ -87,13 +99,7 @@ void add_live(Sheet& sheet, const Json& live) {
                                count_of(old_levels, "loopLanes") > 0 ? Tone::bad : Tone::plain});
     }
   }
-  if (const Json& engines = field(live, "engines"); engines.is_object()) {
-    const std::string setting = text_of(engines, "setting");
-    const bool is_best = setting.empty() || setting == "-";
-    sheet.add("Engines", {"compared " + time_of(engines, "at") + ": " +
-                              (is_best ? "none is clearly better than the one in use" : "better is " + setting),
-                          is_best ? Tone::plain : Tone::warning});
-  }
+  add_engines(sheet, field(live, "engines"));
   if (const Json& keys = field(live, "managementKeys"); keys.is_object()) {
     const bool all = count_of(keys, "held") == count_of(keys, "ports");
     sheet.add("Keys", {"held by " + text_of(keys, "held") + " of " + text_of(keys, "ports") + " ports (" +
@@ -252,6 +258,10 @@ void print_subnet(Output& output, const Json& subnet) {
               fmt::format("spread again without {} links and {} switches, {} next hops chosen for jobs, since {}",
                           count_of(basis, "linksLeftOut"), count_of(basis, "switchesLeftOut"), count_of(basis, "hops"),
                           text_of(basis, "since")));
+  }
+  if (const Json& engine = field(subnet, "routeEngine"); engine.is_object()) {
+    sheet.add("Engine", fmt::format("{} on at most {} lanes, taken {}", text_of(engine, "engine"),
+                                    text_of(engine, "lanes"), time_of(engine, "since")));
   }
   sheet.add("Spread", text_of(routing, "spread") + (why.empty() || why == "-" ? "" : ": " + why));
   if (const Json& tables = field(subnet, "tables"); tables.is_object()) {

@@ -73,5 +73,27 @@ TEST(FabricEvents, HopsThatWereChosenForJobsAreReadBack) {
   EXPECT_EQ(restored.route_bases->at("compute").version, 42U);
 }
 
+TEST(FabricEvents, AnEngineThatWasTakenIsReadBack) {
+  control::RoutesRebalanced event{.subnet = "compute", .links = {}, .switches = {}};
+  event.taken = {"layered", 4, 17};
+  event.engine_before = "up-down";
+  event.engine_reason = "ports refuse";
+  const auto again = fabric_event_from_json("route.rebalanced", Json::parse(to_json(event).dump()));
+  ASSERT_TRUE(again && *again) << (again ? (*again).error().text() : "not a kind");
+  const auto& read = std::get<control::RoutesRebalanced>(**again);
+  EXPECT_EQ(read.taken, event.taken);
+  EXPECT_EQ(read.engine_before, "up-down");
+  EXPECT_EQ(read.engine_reason, "ports refuse");
+  // Also one that was given up, so that none is taken for a time.
+  for (const auto& taken : {event.taken, control::TakenEngine{"", 0, 23}}) {
+    control::ClusterState state;
+    state.put_route_basis("compute", {{}, {}, {}, 17, 42, taken});
+    control::ClusterState restored;
+    ASSERT_TRUE(read_fabric_state(Json::parse(fabric_state_to_json(state).dump()), restored));
+    ASSERT_TRUE(restored.route_bases->contains("compute"));
+    EXPECT_EQ(restored.route_bases->at("compute").taken, taken);
+  }
+}
+
 }  // namespace
 }  // namespace railweave::api::fabric_event_test

@@ -21,6 +21,7 @@ class BalanceTest : public LiveTest {
     rebalance_ = true;
     fabric::testing::FatTreeShape shape = kTwoTiers;
     shape.gpus_per_host = 1;
+    shape.planes = planes_;
     start_live(shape);
     settle();
     whole_ = fullest();
@@ -82,6 +83,7 @@ class BalanceTest : public LiveTest {
   }
   [[nodiscard]] std::uint64_t fullest() { return walk().max_link_load_hosts; }
 
+  unsigned planes_ = 1;
   std::uint64_t whole_ = 0;  // fullest() with all cables
 };
 
@@ -120,6 +122,29 @@ TEST_F(BalanceTest, AFailureMeanwhileIsRepairedAtOnce) {
   EXPECT_TRUE(walk().verified());
   settle();
   EXPECT_EQ(status()->phase, SubnetPhase::synced);
+}
+
+// Costs say who uses which link of the subnets that have some.
+TEST_F(BalanceTest, CostsOfAnotherSubnetDoNotMatter) {
+  planes_ = 2;
+  start_cut(4);
+  must(SetSubnetMode{"plane-1", SubnetMode::direct, "", {}});
+  const auto set_cost = [&](const char* subnet) {
+    for (const auto link : topology_->links()) {
+      if (!topology_->joins_switches(link)) continue;
+      if (topology_->name(topology_->subnet(topology_->switch_of(topology_->a(link)))) != subnet) continue;
+      must(SetLinkCosts{{{topology_->link_text(link), 2.0}}, "", loop_->state()->view_version});
+      return;
+    }
+  };
+  set_cost("plane-0");
+  step(11'000);
+  for (int i = 0; i < 60; ++i) step(400);
+  EXPECT_TRUE(loop_->state()->route_bases->empty());
+  set_cost("plane-1");
+  step(11'000);
+  for (int i = 0; i < 60; ++i) step(400);
+  EXPECT_TRUE(loop_->state()->route_bases->contains("plane-0"));
 }
 
 TEST_F(BalanceTest, CablesThatAreBackAreUsedAgain) {

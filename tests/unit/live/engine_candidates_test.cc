@@ -1,20 +1,17 @@
 // Other engines on a subnet as it is: what is said of each is counted here again, by walking tables, and what is called better is.
 #include "services/control/live/routes/engine_candidates.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "fabric/routing/engine_registry.h"
-#include "fabric/topology/topology_builder.h"
 #include "gtest/gtest.h"
+#include "tests/unit/live/irregular_graph.h"
 #include "tests/unit/live/live_fixture.h"
 
 namespace railweave::control {
@@ -22,48 +19,7 @@ namespace engine_candidates_test {
 
 using namespace fabric;  // NOLINT: this file is about its types
 
-constexpr unsigned kSwitches = 12, kHosts = 3, kCables = 24;
-
-// A connected random graph of switches with hosts at each.
-TopologyPtr graph(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
-  std::set<std::pair<unsigned, unsigned>> cables;
-  for (unsigned i = 1; i < kSwitches; ++i) cables.emplace(below(i), i);
-  while (cables.size() < kCables) {
-    const auto [a, b] = std::minmax({below(kSwitches), below(kSwitches)});
-    if (a != b) cables.emplace(a, b);
-  }
-  TopologyBuilder builder;
-  const LinkSpec ndr = infiniband_link(4, LinkSpeed::ndr);
-  std::vector<SwitchDraft> switches;
-  std::vector<unsigned> next(kSwitches, 0);
-  for (unsigned i = 0; i < kSwitches; ++i) {
-    switches.push_back(builder.add_switch({.guid = Guid(0x100U + i),
-                                           .name = "sw-" + std::to_string(i),
-                                           .description = {},
-                                           .ports = kSwitches + kHosts,
-                                           .subnet = {},
-                                           .rack = {},
-                                           .group = {}}));
-  }
-  for (unsigned n = 0; n < kSwitches * kHosts; ++n) {
-    const Guid guid(0x10000U + n);
-    const HcaDraft hca = builder.add_hca({.guid = guid,
-                                          .kind = HcaKind::host,
-                                          .host = builder.host("node-" + std::to_string(n)),
-                                          .device = {},
-                                          .description = {},
-                                          .ports = 1});
-    builder.set_port(hca, 1, {.guid = guid, .lmc = 0, .rail = {}});
-    builder.connect(CableEnd(switches[n / kHosts], ++next[n / kHosts]), CableEnd(hca, 1), ndr);
-  }
-  for (const auto& [a, b] : cables) {
-    const unsigned from = ++next[a], to = ++next[b];
-    builder.connect(CableEnd(switches[a], from), CableEnd(switches[b], to), ndr);
-  }
-  return std::make_shared<const Topology>(std::move(builder).build().value());
-}
+using irregular_graph::graph, irregular_graph::kSwitches;
 
 // Pairs of hosts on the fullest link between switches, entry by entry; 0: a pair does not arrive.
 std::uint64_t fullest(const ForwardingTables& tables) {
@@ -181,7 +137,7 @@ class ComparedEngines : public LiveTest {
 
 // They are of a fabric that is no more, once a link has failed: it is repaired as ever, and they are compared again.
 TEST_F(ComparedEngines, OfTheFabricAsItIs) {
-  compare_engines_ = true;
+  engines_.compare = true;
   start_live();
   settle();
   wait_until_compared();

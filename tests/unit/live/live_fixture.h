@@ -104,7 +104,8 @@ class LiveTest : public ControlTest {
     options.has_key = has_key_;
     options.rebalance = rebalance_;
     options.follow_jobs = follow_jobs_;
-    options.compare_engines = compare_engines_;
+    options.compare_engines = engines_.compare;
+    options.take_better_engine = engines_.take;
     options.several_lanes = several_lanes_;
     SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
                               ++connections_;
@@ -125,12 +126,14 @@ class LiveTest : public ControlTest {
   // What the engine is to make of it; as the registry's own where nothing is broken.
   [[nodiscard]] Result<FabricRoutesPtr> routes_of(RoutingCache& cache, const ClusterState& state) const {
     auto routes = cache.at(state);
-    if (!routes || !engine_) return routes;
+    if (!routes) return routes;
+    const auto& engine = (*routes)->taken.engine.empty() ? engine_ : engine_of_taken_;
+    if (!engine) return routes;
     auto input = (*routes)->input;
-    auto routing = engine_->route(input);
+    auto routing = engine->route(input);
     if (!routing) return std::unexpected(routing.error());
-    return std::make_shared<const FabricRoutes>(std::move(input), fabric::EngineChoice{engine_.get(), "a test's"},
-                                                std::move(*routing));
+    return std::make_shared<const FabricRoutes>(std::move(input), fabric::EngineChoice{engine.get(), "a test's"},
+                                                std::move(*routing), (*routes)->taken);
   }
   // The registry's, of the mode: beside OpenSM those to end ports.
   [[nodiscard]] Result<FabricRoutesPtr> routes_now() {
@@ -203,10 +206,12 @@ class LiveTest : public ControlTest {
   std::string opensm_files_;
   std::string subnet_ = "plane-0";
   std::launch audits_ = std::launch::deferred;
-  bool use_swapped_cables_ = true, has_key_ = false, rebalance_ = false, follow_jobs_ = false, several_lanes_ = true,
-       compare_engines_ = false;
+  bool use_swapped_cables_ = true, has_key_ = false, rebalance_ = false, follow_jobs_ = false, several_lanes_ = true;
+  struct {
+    bool compare = false, take = false;
+  } engines_;  // better ones
   AcceptReplacements accept_replacements_ = AcceptReplacements::never;
-  std::unique_ptr<fabric::RoutingEngine> engine_;                       // none: the registry's
+  std::unique_ptr<fabric::RoutingEngine> engine_, engine_of_taken_;     // none: the registry's; where one was taken
   std::function<Result<ReservedLoads>(const ClusterState&)> reserved_;  // none: ports are weighed by classes
   std::vector<decltype(Command::body)> reports_;
   std::optional<Error> refused_;

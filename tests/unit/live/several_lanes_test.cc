@@ -1,111 +1,26 @@
-// A subnet in direct mode whose routes need several lanes. What switches hold is walked here, forwarding tables and SL to VL, by
-// the levels that the service says paths have.
-#include <algorithm>
+// A subnet in direct mode whose routes need several lanes.
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
-#include <vector>
+#include <utility>
 
 #include "fabric/generate/generate.h"
-#include "fabric/routing/plane/route_trace.h"
 #include "gtest/gtest.h"
-#include "tests/unit/live/live_fixture.h"
+#include "tests/unit/live/lane_walk_fixture.h"
 
 namespace railweave::control {
 namespace several_lanes_test {
 
-class SeveralLanesTest : public LiveTest {
+class SeveralLanesTest : public LaneWalkTest {
  protected:
   void start_shape(const std::string& kind, const std::map<std::string, std::string>& parameters) {
-    start();
     auto made = fabric::generate(kind, {parameters.begin(), parameters.end()});
     ASSERT_TRUE(made) << made.error().text();
-    topology_ = std::make_shared<const fabric::Topology>(std::move(*made));
-    switches_ = std::make_shared<fabric::SimulatedDriver>(topology_);
-    must(accept(topology_));
-    subnet_ = topology_->name(fabric::SubnetId(0));
-    must(SetSubnetMode{subnet_, SubnetMode::direct, "", {}});
-    make_controller();
+    start_on(std::make_shared<const fabric::Topology>(std::move(*made)));
   }
   void start_torus() { start_shape("torus", {{"x", "4"}, {"y", "4"}, {"z", "1"}}); }
   void start_dragonfly() { start_shape("dragonfly", {{"switches-per-group", "3"}, {"global-links", "1"}}); }
 
-  struct Lanes {
-    std::size_t lost = 0, delivered = 0;
-    std::set<unsigned> used{};
-    bool has_circle = false;
-  };
-  // Of packets with the levels that their senders are told; as_told: else level 0.
-  Lanes lanes(bool as_told = true) {
-    const auto routes = routes_now();
-    const auto& scope = (*routes)->scope();
-    const auto& t = *topology_;
-    std::vector<fabric::SwitchId> all(t.switches().begin(), t.switches().end());
-    std::map<fabric::SwitchId, std::vector<std::uint16_t>> tables;
-    const auto readings = switches_->read_tables(t, all, top_lid(scope));
-    for (const auto& reading : *readings) tables[reading.sw] = reading.ports;
-    std::map<fabric::PortId, std::map<std::uint8_t, fabric::LaneMap>> maps;
-    Lanes walked;
-    using Channel = std::pair<fabric::PortId, unsigned>;
-    std::map<Channel, std::set<Channel>> next;
-    for (const auto from : t.hca_ports()) {
-      for (const auto to : t.hca_ports()) {
-        if (from == to || !t.peer(from) || !t.peer(to)) continue;
-        const auto lid = scope.lid(scope.find(to));
-        const auto traced = fabric::trace_route((*routes)->input.view, (*routes)->routing.tables,
-                                                (*routes)->routing.lanes, from, scope.find(to));
-        const unsigned level = as_told ? traced.service_level : 0;
-        auto in = t.peer(from);
-        Channel before;
-        unsigned hops = 0;
-        for (; t.is_switch_port(in) && hops < 64; ++hops) {
-          const auto sw = t.switch_of(in);
-          const unsigned number = tables[sw][lid];
-          if (number == 0 || number > t.ports(sw).size()) break;
-          const auto out = t.ports(sw)[number - 1];
-          if (!switches_->read_link(t.guid(sw), number).up) break;
-          if (t.is_switch_port(t.peer(out))) {
-            if (!maps.contains(out)) {
-              const fabric::PortRef ref{t.guid(sw), static_cast<std::uint8_t>(number)};
-              maps[out] = (*switches_->read_port_tables(std::vector<fabric::PortRef>{ref}))[0].lane_maps;
-            }
-            const Channel channel{out, maps[out].at(static_cast<std::uint8_t>(t.number(in)))[level]};
-            walked.used.insert(channel.second);
-            next.try_emplace(channel);
-            if (before.first) next[before].insert(channel);
-            before = channel;
-          }
-          in = t.peer(out);
-        }
-        ++(in == to ? walked.delivered : walked.lost);
-      }
-    }
-    walked.has_circle = has_circle(next);
-    return walked;
-  }
-  template <class Next>
-  static bool has_circle(const Next& next) {
-    std::map<typename Next::key_type, std::size_t> waits;
-    for (const auto& [from, to] : next) {
-      waits.try_emplace(from, 0);
-      for (const auto& one : to) ++waits[one];
-    }
-    std::vector<typename Next::key_type> free;
-    for (const auto& [one, count] : waits) {
-      if (count == 0) free.push_back(one);
-    }
-    std::size_t done = 0;
-    for (; done < free.size(); ++done) {
-      const auto one = free[done];
-      const auto after = next.find(one);
-      if (after == next.end()) continue;
-      for (const auto& to : after->second) {
-        if (--waits[to] == 0) free.push_back(to);
-      }
-    }
-    return done != waits.size();
-  }
   void expect_several(const char* when) {
     EXPECT_EQ(status()->phase, SubnetPhase::synced) << when << ": " << status()->problem;
     ASSERT_TRUE(status()->lanes) << when;
@@ -128,17 +43,6 @@ class SeveralLanesTest : public LiveTest {
     const auto report = walk();  // on one lane
     EXPECT_TRUE(report.verified());
     EXPECT_EQ(report.unreachable_pairs, 0U);
-  }
-  [[nodiscard]] std::vector<JobId> placed() const {
-    std::vector<JobId> ids;
-    loop_->state()->jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-      if (job->holds_gpus()) ids.push_back(job->id);
-      return true;
-    });
-    return ids;
-  }
-  void settle_for(int seconds) {
-    for (int i = 0; i < seconds; ++i) step(1'000);
   }
 };
 
@@ -247,10 +151,38 @@ TEST_F(SeveralLanesTest, JobsFromBeforeEndOnOneLane) {
   EXPECT_EQ(status()->lanes->old_levels->outcome, fabric::OldLevels::Outcome::kept);
 }
 
+TEST_F(SeveralLanesTest, ARestartWaitsForJobsFromBeforeToo) {
+  several_lanes_ = false;
+  start_torus();
+  settle();
+  must(PutTenant{{.name = "research"}, {}});
+  must(submit_job("research", 1, 4));
+  several_lanes_ = true;
+  make_controller();
+  bool was_circle = false;
+  written_ = [&] { was_circle = was_circle || lanes(false).has_circle || lanes().has_circle; };
+  settle_for(30);
+  expect_one("1 job started before senders were told");
+  for (int i = 0; i < 3; ++i) {
+    controller_.reset();
+    restart();
+    make_controller();
+    settle_for(i == 0 ? 1 : 30);
+    EXPECT_EQ(loop_->state()->tables(subnet_)->levels, "torus-3d on 2 lanes") << "senders are told them all the time";
+  }
+  expect_one("1 job started before senders were told");
+  EXPECT_FALSE(was_circle);
+  written_ = nullptr;
+  must(EndJob{placed().front(), JobState::completed, "", {}});
+  settle_for(5);
+  expect_several("once it has ended");
+}
+
 TEST_F(SeveralLanesTest, ARestartKnowsWhatSendersWereTold) {
   start_torus();
   settle();
   expect_several("brought up");
+  clock_us_ += 10'000'000;  // who starts a moment after senders were told may have asked before
   must(PutTenant{{.name = "research"}, {}});
   must(submit_job("research", 1, 4));
   settle_for(3);

@@ -37,9 +37,11 @@ struct SubnetOptions {
   // In direct mode routes are spread again over the links that are left, once nothing has changed for so long.
   bool rebalance = false;
   Milliseconds rebalance_after{10'000};
-  bool follow_jobs = false;           // and with next hops that suit the jobs that run, as often
-  bool compare_engines = false;       // what other engines would make is computed and shown, as often
-  std::size_t rebalance_blocks = 64;  // of all switches together, in a step
+  bool follow_jobs = false;             // and with next hops that suit the jobs that run, as often
+  bool compare_engines = false;         // what other engines would make is computed and shown, as often,
+  bool take_better_engine = false;      // and a better one is taken, where that harms nothing,
+  Milliseconds engine_hold{3'600'000};  // not more often
+  std::size_t rebalance_blocks = 64;    // of all switches together, in a step
   // In direct mode routes may need several lanes, and senders the service level of each path; else routes are on one.
   bool several_lanes = false;
   bool has_key = false;  // the driver has a secret: in direct mode ports get management keys

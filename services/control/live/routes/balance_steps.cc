@@ -8,10 +8,22 @@
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/views/changed_paths.h"
 #include "services/control/views/job_demands.h"
+#include "services/control/views/subnet_costs.h"
 
 namespace railweave::control {
 
 using namespace fabric;  // NOLINT: this file is about its types
+
+RoutesRebalanced present_basis(const ClusterState& state, const std::string& subnet) {
+  RoutesRebalanced basis{.subnet = subnet, .links = {}, .switches = {}};
+  const auto present = state.route_bases->find(subnet);
+  if (present == state.route_bases->end()) return basis;
+  basis.links = present->second.links;
+  basis.switches = present->second.switches;
+  basis.hops = present->second.hops;
+  basis.taken = present->second.taken;
+  return basis;
+}
 
 namespace {
 
@@ -21,9 +33,9 @@ constexpr std::int64_t kStepEveryUs = 250'000;
 RoutesRebalanced basis_of(const SubnetContext& context, const SubnetLinks& links, const ClusterState& state,
                           const FabricView& view) {
   const Topology& t = *links.topology();
-  RoutesRebalanced basis{.subnet = context.options.subnet, .links = {}, .switches = {}};
-  const auto present = state.route_bases->find(context.options.subnet);
-  if (present != state.route_bases->end()) basis.hops = present->second.hops;
+  RoutesRebalanced basis = present_basis(state, context.options.subnet);
+  basis.links.clear();
+  basis.switches.clear();
   for (const auto& cable : links.cables()) {
     if (!t.joins_switches(cable.link)) continue;
     if (!view.alive(cable.link) || view.drained(cable.link)) basis.links.push_back(t.link_text(cable.link));
@@ -38,12 +50,8 @@ RoutesRebalanced basis_of(const SubnetContext& context, const SubnetLinks& links
 RoutesRebalanced basis_of(const SubnetContext& context, const ClusterState& state, const FollowedJobs& followed) {
   constexpr double kPermille = 1000;
   const Topology& t = state.topology();
-  RoutesRebalanced basis{.subnet = context.options.subnet, .links = {}, .switches = {}};
-  const auto present = state.route_bases->find(context.options.subnet);
-  if (present != state.route_bases->end()) {
-    basis.links = present->second.links;
-    basis.switches = present->second.switches;
-  }
+  RoutesRebalanced basis = present_basis(state, context.options.subnet);
+  basis.hops.clear();
   for (const ChosenHop& hop : followed.balance.hops) {
     basis.hops.push_back({std::string(t.name(hop.sw)), t.port_text(hop.to), hop.port});
   }
@@ -110,7 +118,7 @@ bool SubnetRoutes::is_time_to_balance(const ClusterState& state) const {
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
   if (audits_.quiet.balance.is_running() || wanted_.view_version() != state.view_version || have_work()) return false;
   if (!wanted_.are_quiet(context_.now() - after_us)) return false;
-  return state.link_costs->by_link.empty();
+  return costs_in(state, context_.options.subnet) == 0;
 }
 
 // Jobs with guarantees keep their paths. The decision asks again, on the state that it is made on.
@@ -187,11 +195,7 @@ Result<void> SubnetRoutes::write_step(const ClusterState& state) {
   const auto written = write(delta, cause, context_.now() - steps_.last_us);
   if (!written) return std::unexpected(written.error());
   if (!written->has_value()) return {};
-  std::vector<SwitchId> switches;
-  for (const LftBlock& block : delta.blocks) switches.push_back(block.sw);
-  std::ranges::sort(switches);
-  switches.erase(std::ranges::unique(switches).begin(), switches.end());
-  return read_back(switches);
+  return read_back(switches_of(delta));
 }
 
 }  // namespace railweave::control

@@ -33,13 +33,14 @@ std::optional<BalancedRoutes> balanced_routes(const BalanceInput& in) {
   const auto after = audit_of(in.input.view, *routing, in.planes, loads_only);
   const std::size_t unproven =
       fabric::compute_delta(in.input.view, in.now, *routing, {.urgent = {}, .may_drop = false}).left_out;
-  return BalancedRoutes{.routes = std::make_shared<const FabricRoutes>(in.input, in.base->choice, std::move(*routing)),
-                        .view_version = in.view_version,
-                        .fullest = after.max_link_load_hosts,
-                        .fullest_before = before.max_link_load_hosts,
-                        .is_verified = after.verified(),
-                        .unproven = unproven,
-                        .followed = std::nullopt};
+  return BalancedRoutes{
+      .routes = std::make_shared<const FabricRoutes>(in.input, in.base->choice, std::move(*routing), in.base->taken),
+      .view_version = in.view_version,
+      .fullest = after.max_link_load_hosts,
+      .fullest_before = before.max_link_load_hosts,
+      .is_verified = after.verified(),
+      .unproven = unproven,
+      .followed = std::nullopt};
 }
 
 std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterState& state, fabric::SubnetId subnet) {

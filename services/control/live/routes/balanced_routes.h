@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <optional>
+#include <vector>
 
 #include "fabric/routing/traffic/traffic_balance.h"
 #include "services/control/state/cluster_state.h"

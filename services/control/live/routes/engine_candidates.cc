@@ -1,16 +1,19 @@
 #include "services/control/live/routes/engine_candidates.h"
 
 #include <algorithm>
+#include <climits>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "fabric/base/check.h"
+#include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/engine_registry.h"
 #include "services/control/live/routes/route_audit.h"
-#include "services/control/live/routes/subnet_routes.h"
 #include "services/control/live/routes/wanted_routes.h"
+#include "services/control/views/one_lane_routes.h"
 
 namespace railweave::control {
 namespace {
@@ -41,10 +44,44 @@ ComparedEngine tried(const fabric::RoutingEngine& engine, unsigned max_lanes, co
   return one;
 }
 
+// Entries that no order changes without drops, on the way to these routes: at once, or where they need several lanes by way of
+// routes on one, on which senders are told their levels.
+std::size_t unproven_entries(const BalanceInput& in, const FabricRoutesPtr& to, const TakeTerms& terms) {
+  const auto left_out = [&](const fabric::Routing& before, const fabric::Routing& after) {
+    return fabric::compute_delta(in.input.view, before, after, {.urgent = {}, .may_drop = false}).left_out;
+  };
+  if (lanes_used_by(to->routing, in.planes) <= 1) return left_out(in.now, to->routing);
+  const auto by = terms.single ? Result<FabricRoutesPtr>(terms.single) : on_one_lane(to, in.planes);
+  if (!by) return SIZE_MAX;
+  auto between = (*by)->choice.engine->reroute((*by)->routing, in.input);
+  if (!between) return SIZE_MAX;
+  const std::size_t first = left_out(in.now, *between);
+  between->lanes = to->routing.lanes;
+  return first + left_out(*between, to->routing);
+}
+
+void add_taking(ComparedView& compared, const BalanceInput& in, const TakeTerms& terms) {
+  const auto& engines = compared.comparison.engines;
+  const bool may_use_several = terms.several_lanes && engines.front().lanes <= 1;
+  const auto best = better_engine(engines, may_use_several ? UINT_MAX : 1U);
+  if (!best) return;
+  const ComparedEngine& one = engines[*best];
+  const fabric::RoutingEngine* engine = fabric::find_engine(one.engine);
+  fabric::RoutingInput input = in.input;
+  input.max_lanes = one.max_lanes;
+  auto routing = engine->route(input);
+  if (!routing) return;
+  compared.fullest = one.fullest;
+  compared.taking = std::make_shared<const FabricRoutes>(
+      std::move(input), fabric::EngineChoice{engine, "better than the one that suits the shape"}, std::move(*routing),
+      TakenEngine{one.engine, one.max_lanes, 0});
+  compared.unproven = unproven_entries(in, compared.taking, terms);
+}
+
 }  // namespace
 
 ComparedView compare_engines(const BalanceInput& in, std::chrono::milliseconds most,
-                             const std::atomic<bool>& is_stopped) {
+                             const std::atomic<bool>& is_stopped, const std::optional<TakeTerms>& terms) {
   const auto end = Clock::now() + most;
   ComparedView compared{.comparison = {}, .view_version = in.view_version};
   auto& engines = compared.comparison.engines;
@@ -67,50 +104,21 @@ ComparedView compare_engines(const BalanceInput& in, std::chrono::milliseconds m
     }
   }
   compared.comparison.better = better_engine(engines);
+  if (terms && !is_stopped) add_taking(compared, in, *terms);
   return compared;
 }
 
-void EngineThread::start(BalanceInput in) {
+void EngineThread::start(BalanceInput in, std::optional<TakeTerms> terms) {
   RAILWEAVE_CHECK(!is_running(), "one comparison at a time");
   asked_version_ = in.view_version;
-  running_ = std::async(policy_, [this, in = std::move(in)] { return compare_engines(in, kMost, is_stopped_); });
+  running_ = std::async(policy_, [this, in = std::move(in), terms = std::move(terms)] {
+    return compare_engines(in, kMost, is_stopped_, terms);
+  });
 }
 
 std::optional<ComparedView> EngineThread::take() {
   if (!is_running() || running_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
   return running_.get();
-}
-
-// Once for each view of the state, when the subnet is quiet.
-void SubnetRoutes::keep_engines_compared(const ClusterState& state) {
-  const bool is_wanted = context_.options.compare_engines && context_.mode() == SubnetMode::direct;
-  SubnetStatus& status = context_.status();
-  auto made = audits_.quiet.engines.take();
-  if (status.engines && (!is_wanted || audits_.quiet.engines.asked_version() != state.view_version)) {
-    status.engines = nullptr;  // of links and drains that are not those now
-    context_.board.publish();
-  }
-  if (!is_wanted) {
-    audits_.quiet.engines.forget();
-    return;
-  }
-  if (made && made->view_version == state.view_version && audits_.quiet.engines.asked_version() == state.view_version) {
-    EngineComparison& comparison = made->comparison;
-    comparison.at_us = context_.with.unix_us();
-    const std::string setting = setting_of(comparison);
-    context_.log().info("engines compared by pairs on the fullest link: {}{}", comparison_text(comparison),
-                        setting.empty() ? "; none is clearly better than the one in use" : "; better is " + setting);
-    context_.alarms().set_subnet("routes.betterEngine", AlarmSeverity::warning,
-                                 setting.empty() ? ""
-                                                 : fmt::format("{}: {}; take the better by {}", context_.name(),
-                                                               comparison_text(comparison), setting));
-    status.engines = std::make_shared<const EngineComparison>(std::move(comparison));
-    context_.board.publish();
-  }
-  if (audits_.quiet.engines.is_running() || audits_.quiet.engines.asked_version() == state.view_version) return;
-  const bool await_lanes = lanes_.are_lacking() && context_.options.several_lanes;
-  if (!are_cleared() || steps_.are_under_way || await_lanes || !is_time_to_balance(state)) return;
-  audits_.quiet.engines.start(balance_input(state));
 }
 
 }  // namespace railweave::control

@@ -1,5 +1,5 @@
-// Other engines than the one that routes a subnet, tried on it as it is, on a thread of its own: what comes of it is shown, and nothing
-// is written.
+// Other engines than the one that routes a subnet, tried on it as it is, on a thread of its own: what comes of it is shown, and where
+// that is asked for the better one is proposed, so that it is durable before a switch is written.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,26 @@
 
 namespace railweave::control {
 
+// How a better engine may be taken.
+struct TakeTerms {
+  bool several_lanes = false;
+  FabricRoutesPtr single{};  // the routes while senders are told of several lanes; null: such as go up and then down
+};
+
 struct ComparedView {
   EngineComparison comparison;
   std::uint64_t view_version = 0;  // of the state that it is of
+  // The best of those that may be taken, its routes, and how many entries cannot change to them while packets are on their way
+  // without dropping some; null: none.
+  FabricRoutesPtr taking{};
+  std::uint64_t fullest = 0;
+  std::size_t unproven = 0;
 };
 
 // Every engine of the registry, and those that use several lanes on fewer as well. No candidate is begun once `most` is over or
-// is_stopped is set, which is said of those.
+// is_stopped is set, which is said of those. terms: none: nothing is to be taken.
 ComparedView compare_engines(const BalanceInput& in, std::chrono::milliseconds most,
-                             const std::atomic<bool>& is_stopped);
+                             const std::atomic<bool>& is_stopped, const std::optional<TakeTerms>& terms = std::nullopt);
 
 // One comparison at a time. Used by one thread; the destructor waits for the candidate that is being computed.
 class EngineThread {
@@ -35,7 +46,7 @@ class EngineThread {
   EngineThread& operator=(const EngineThread&) = delete;
 
   [[nodiscard]] bool is_running() const { return running_.valid(); }
-  void start(BalanceInput in);
+  void start(BalanceInput in, std::optional<TakeTerms> terms);
   // The version of the state's view that was compared last, or is being compared; UINT64_MAX: none.
   [[nodiscard]] std::uint64_t asked_version() const { return asked_version_; }
   void forget() { asked_version_ = UINT64_MAX; }

@@ -17,6 +17,7 @@ namespace railweave::control {
 
 struct RouteLanes {
   FabricRoutesPtr several;        // the engine's own; null: they need one lane
+  FabricRoutesPtr single;         // those that are used until then; null: such as go up and then down
   unsigned needed = 1;            // lanes of those
   bool are_used = false;          // those are the routes wanted; else others on one lane
   std::string why;                // they are not used

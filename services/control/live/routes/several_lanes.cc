@@ -35,10 +35,11 @@ bool have_levels(const Lanes& lanes) {
   return std::ranges::any_of(lanes.planes, [](const PlaneLanes& plane) { return !plane.path_level.empty(); });
 }
 
-std::set<JobId> placed_jobs(const ClusterState& state) {
+// That may have asked before senders were told these levels, by durable times, so that a restart waits for them too.
+std::set<JobId> jobs_before(const ClusterState& state, const SubnetTables& told) {
   std::set<JobId> ids;
   state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
-    if (job->holds_gpus()) ids.insert(job->id);
+    if (job->holds_gpus() && job->started_us <= told.levels_since_us + kTellUs) ids.insert(job->id);
     return true;
   });
   return ids;
@@ -65,7 +66,7 @@ void SubnetRoutes::choose_lanes() {
 
 // Where there are no such routes, those on several lanes stay wanted, and are not cleared.
 bool SubnetRoutes::use_one_lane(const std::string& why) {
-  auto single = on_one_lane(lanes_.several, wanted_.planes());
+  auto single = lanes_.single ? Result<FabricRoutesPtr>(lanes_.single) : on_one_lane(lanes_.several, wanted_.planes());
   lanes_.are_used = false;
   lanes_.since_us = 0;
   lanes_.why = why;
@@ -94,6 +95,10 @@ bool SubnetRoutes::know_senders_levels(const ClusterState& state) const {
   if (!have_levels(wanted_.routing().lanes)) return true;
   if (carry_nothing(applied_.routing().tables, links_.switches())) return true;
   if (same_tables(applied_.routing().tables, wanted_.routing().tables)) return true;
+  return are_levels_told(state) && jobs_before(state, *state.tables(context_.options.subnet)).empty();
+}
+
+bool SubnetRoutes::are_levels_told(const ClusterState& state) const {
   const SubnetTables* told = state.tables(context_.options.subnet);
   return told != nullptr && told->levels == levels_name();
 }
@@ -115,12 +120,9 @@ bool SubnetRoutes::tell_levels(const ClusterState& state) {
     context_.log().info("ports have the tables for {} lanes; senders are told of their levels", lanes_.needed);
   }
   // Durable before a table needs them, so that a restart knows it.
-  const SubnetTables* told = state.tables(context_.options.subnet);
-  const bool are_told =
-      context_.now() - telling.since_us >= kTellUs && told != nullptr && told->levels == levels_name();
-  if (are_told && !telling.is_over) {
+  if (!telling.is_over && context_.now() - telling.since_us >= kTellUs && are_levels_told(state)) {
     telling.is_over = true;
-    telling.jobs_before = placed_jobs(state);
+    telling.jobs_before = jobs_before(state, *state.tables(context_.options.subnet));
   }
   std::erase_if(telling.jobs_before, [&](JobId id) {
     const JobPtr job = state.jobs.find(id);
@@ -143,6 +145,10 @@ Result<bool> SubnetRoutes::ready_lanes(const ClusterState& state) {
   // Whoever sends by tables as found has other levels, which may close a circle of waits on the new ones.
   if (!lanes_.are_levels_known && !know_senders_levels(state) && use_one_lane(kTellFirst)) {
     applied_.set_lanes({});
+    if (are_levels_told(state)) {  // before a restart, which goes on from there
+      lanes_.telling = {.since_us = context_.now(), .levels = lanes_.several->routing.lanes};
+      keep_telling();
+    }
     const RepairCause cause{.text = std::string("on one lane: ") + kTellFirst, .start_us = context_.now()};
     if (auto done = bring_to_wanted(state, cause); !done) return std::unexpected(done.error());
     return false;
@@ -164,6 +170,7 @@ Result<bool> SubnetRoutes::ready_lanes(const ClusterState& state) {
   const bool is_patient = are_written || (!carry_nothing && now - lanes_.since_us < kPatienceUs);
   if (held->refusal.empty() && is_patient) return false;
   const std::string why = held->refusal.empty() ? "ports are still being given the tables for them" : held->refusal;
+  doubt_engine(held->refusal);
   context_.log().warn("routes on {} lanes wait: {}", lanes_.needed, why);
   if (!held->refusal.empty()) lanes_.next_us = now + kAskRefusedEveryUs;
   if (!use_one_lane(why)) return false;
@@ -192,6 +199,7 @@ Result<void> SubnetRoutes::keep_lanes(const ClusterState& state) {
   if (!held) return std::unexpected(held.error());
   if (!held->are_held) {
     if (!held->refusal.empty()) lanes_.next_us = now + kAskRefusedEveryUs;
+    doubt_engine(held->refusal);
     if (!held->refusal.empty() && held->refusal != lanes_.why) {
       lanes_.why = held->refusal;
       show_lanes();

@@ -41,21 +41,6 @@ Result<void> SubnetRoutes::bring_up_ports() {
   return ports_.bring_up(wanted_.base()->scope());
 }
 
-// Nothing where there are no routes at all, which the status says.
-Result<void> SubnetRoutes::choose_base(const ClusterState& state) {
-  const auto& routes_of = context_.mode() == SubnetMode::opensm ? context_.with.host_routes : context_.with.routes;
-  auto routes = routes_of(state);
-  if (!routes) {
-    context_.status().problem = routes.error().text();
-    context_.status().phase = SubnetPhase::watching;
-    return {};
-  }
-  wanted_.set_base(*routes, links_.switches());
-  choose_lanes();
-  if (!context_.writes()) return {};
-  return bring_up_ports();
-}
-
 // Drains as the state has them, links and their rates as observed: the state may not have them yet.
 FabricView SubnetRoutes::view_of(const ClusterState& state) const {
   FabricView view = state.view;
@@ -73,7 +58,7 @@ Result<void> SubnetRoutes::bring_to_wanted(const ClusterState& state, const Repa
     return {};
   }
   const std::int64_t start = context_.now();
-  if (!wanted_.base()) {
+  if (!wanted_.base() || taken_engine(state) != taking_.asked) {
     if (auto chosen = choose_base(state); !chosen) return chosen;
     if (!wanted_.base()) {
       context_.board.publish();
@@ -83,7 +68,7 @@ Result<void> SubnetRoutes::bring_to_wanted(const ClusterState& state, const Repa
   const FabricView view = view_of(state);
   // Other routes on the same fabric can wait, and are written in steps; whatever else has changed cannot.
   const bool is_other_basis = wanted_.exist() && applied_.are_known() && !view.is_based_alike(wanted_.view());
-  const auto update = wanted_.compute(view, misled(), state.view_version, context_.now());
+  const auto update = compute_wanted(state, view);
   if (update && !update->is_same)
     steps_.are_under_way = is_other_basis && (context_.options.rebalance || context_.options.follow_jobs) &&
                            context_.mode() == SubnetMode::direct;
@@ -280,6 +265,7 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
     const auto written = write(delta, cause, computed_us + delta_us);
     if (!written) return std::unexpected(written.error());
     if (!written->has_value()) return {};
+    if ((*written)->interrupted) return read_back(switches_of(delta));  // what is left comes with the repair
   }
   // 5. What switches hold now.
   applied_.set(cleared->routing());
@@ -345,8 +331,11 @@ ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const Clust
     told->lanes = lanes_.telling.levels;
   }
   const Routing& to = told ? *told : cleared.routing();
-  ForwardingDelta delta = are_empty ? first_delta(cleared.routing())
-                                    : compute_delta(wanted_.view(), applied_.routing(), to, {.urgent = urgent(state)});
+  ForwardingDelta delta = are_empty
+                              ? first_delta(cleared.routing())
+                              : compute_delta(wanted_.view(), applied_.routing(), to,
+                                              {.urgent = urgent(state), .earlier = applied_.earlier(context_.now())});
+  delta.may_stop = delta.may_stop && applied_.earlier(context_.now()) == nullptr;
   add_drops(applied_.foreign(), cleared.routing(), delta);
   leave_out_unknown(delta);
   return delta;
@@ -380,6 +369,11 @@ Result<std::optional<ProgramReport>> SubnetRoutes::write(const ForwardingDelta& 
     probe_.touch(delta.blocks[i].sw);
     if (report->blocks[i] != WriteOutcome::applied) applied_.doubt(delta.blocks[i].sw);
     if (report->blocks[i] == WriteOutcome::silent) note_unanswered(delta.blocks[i].sw);
+  }
+  if (report->interrupted) {
+    constexpr std::int64_t kPacketLifeUs = 2'000'000;
+    applied_.keep_earlier(applied_.routing(), context_.now() + kPacketLifeUs);
+    context_.log().info("writing stops for a link that failed or came back: {}", cause.text);
   }
   const auto as_written = std::ranges::count(report->blocks, WriteOutcome::applied);
   context_.log().write(as_written == std::ssize(report->blocks) ? log::Level::debug : log::Level::warn,

@@ -60,7 +60,7 @@ class SubnetRoutes {
   Result<void> check_opensm(const ClusterState& state, const SubnetInbox::OpensmNews& news);
   // Where routes may be spread again, proposes it; once that is decided, writes the next few blocks of it.
   Result<void> keep_balanced(const ClusterState& state);
-  // Where it is asked for, compares the engine of these routes with the others, and shows it.
+  // Where it is asked for, compares the engine of these routes with the others, shows it, and proposes the better one.
   void keep_engines_compared(const ClusterState& state);
   // Looks at some switches, all of them from time to time: tables that differ are programmed, what the walk over all of
   // them loses raises an alarm. True: the walk differs from what was found, so that everything is to be read again.
@@ -104,6 +104,13 @@ class SubnetRoutes {
 
  private:
   Result<void> choose_base(const ClusterState& state);
+  [[nodiscard]] FabricRoutesPtr single_of(const ClusterState& state) const;
+  Result<WantedRoutes::Update> compute_wanted(const ClusterState& state, const fabric::FabricView& view);
+  void doubt_engine(const std::string& refusal);  // "": ports take the lanes of its routes
+  void give_up_engine(const ClusterState& state);
+  [[nodiscard]] std::string why_not_taken(const ClusterState& state, const ComparedView& made);
+  void take_better(const ClusterState& state, ComparedView& made);
+  void show_engines(EngineComparison comparison);
   void choose_lanes();
   bool use_one_lane(const std::string& why);
   Result<bool> ready_lanes(const ClusterState& state);  // false: nothing is to be written now
@@ -111,6 +118,7 @@ class SubnetRoutes {
   bool tell_levels(const ClusterState& state);
   void keep_telling();
   [[nodiscard]] bool know_senders_levels(const ClusterState& state) const;
+  [[nodiscard]] bool are_levels_told(const ClusterState& state) const;
   [[nodiscard]] std::string levels_told(const ClusterState& state) const;
   [[nodiscard]] std::string levels_name() const;
   void show_lanes();
@@ -178,12 +186,23 @@ class SubnetRoutes {
     std::int64_t followed_at_us = 0;              // 0: not yet
   };
   Steps steps_;
+  // The engine that was taken.
+  struct Taking {
+    TakenEngine asked;          // by the state that the base is of
+    std::string why_not;        // why it is to be given up; "": it is not
+    std::int64_t said_us = 0;   // when that was reported; 0: not yet
+    std::int64_t again_us = 0;  // unix: when engines are compared again, though nothing has changed; 0: not
+  };
+  Taking taking_;
   RouteLanes lanes_;
   std::uint64_t opensm_rewrite_;
   TruthProbe probe_;
   TablesInForce in_force_;
-  std::optional<fabric::Routing> opensm_tables_;  // as read, in the numbers of the service's own routes
-  std::uint64_t opensm_version_ = 0;              // of the readings that they are from
+  struct OpensmTables {
+    std::optional<fabric::Routing> routing;  // as read, in the numbers of the service's own routes
+    std::uint64_t version = 0;               // of the readings that they are from
+  };
+  OpensmTables opensm_tables_;
   std::int64_t restless_until_us_ = 0;  // another subnet manager may be writing: tables are looked at more often
   std::int64_t differ_since_us_ = 0;    // in direct mode: tables are being written; 0: they are not
   bool was_read_whole_ = false;         // every switch that was there, at one time
@@ -196,5 +215,8 @@ class SubnetRoutes {
     std::int64_t retry_us = 0;     // when switches whose tables are not known may be read again
   } unknown_;
 };
+
+// What the state has of the subnet now, as a report that changes nothing.
+RoutesRebalanced present_basis(const ClusterState& state, const std::string& subnet);
 
 }  // namespace railweave::control

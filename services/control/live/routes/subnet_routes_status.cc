@@ -281,14 +281,15 @@ void SubnetRoutes::show_ages() {
 
 // OpenSM's, where they are not ours: of all LIDs, switches' own among them.
 const Routing* SubnetRoutes::opensm_tables(const ClusterState& state) {
-  if (opensm_tables_ && opensm_version_ == opensm_.version()) return &*opensm_tables_;
+  auto& [routing, version] = opensm_tables_;
+  if (routing && version == opensm_.version()) return &*routing;
   const auto like = context_.with.routes(state);
   if (!like) return nullptr;
   const auto& scope = (*like)->scope();
-  opensm_tables_ = with_readings(opensm_tables_ ? *opensm_tables_ : (*like)->routing, opensm_.readings(),
-                                 lids_seen(scope, links_.subnet(), context_.driver()));
-  opensm_version_ = opensm_.version();
-  return &*opensm_tables_;
+  routing = with_readings(routing ? *routing : (*like)->routing, opensm_.readings(),
+                          lids_seen(scope, links_.subnet(), context_.driver()));
+  version = opensm_.version();
+  return &*routing;
 }
 
 KnownTables SubnetRoutes::known_tables(const ClusterState& state) {

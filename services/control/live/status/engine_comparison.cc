@@ -7,11 +7,11 @@
 
 namespace railweave::control {
 
-std::optional<std::size_t> better_engine(const std::vector<ComparedEngine>& engines) {
+std::optional<std::size_t> better_engine(const std::vector<ComparedEngine>& engines, unsigned most_lanes) {
   const auto used = std::ranges::find_if(engines, &ComparedEngine::is_used);
   if (used == engines.end() || !used->problem.empty()) return std::nullopt;
   const auto is_better = [&](const ComparedEngine& one) {
-    return !one.is_used && one.problem.empty() && one.fullest * 10 <= used->fullest * 9;
+    return !one.is_used && one.problem.empty() && one.lanes <= most_lanes && one.fullest * 10 <= used->fullest * 9;
   };
   std::uint64_t least = UINT64_MAX;
   for (const ComparedEngine& one : engines) {

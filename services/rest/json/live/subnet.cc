@@ -130,8 +130,10 @@ Out engines_json(const control::EngineComparisonPtr& compared) {
                     {"tookUs", one.took_us},
                     {"problem", one.problem}});
   }
-  return {
-      {"at", time_text(compared->at_us)}, {"setting", control::setting_of(*compared)}, {"candidates", std::move(list)}};
+  return {{"at", time_text(compared->at_us)},
+          {"setting", control::setting_of(*compared)},
+          {"notTaken", compared->not_taken},
+          {"candidates", std::move(list)}};
 }
 
 Out walk_json(const control::Walk& walk) {
@@ -229,11 +231,19 @@ Out spread_json(const control::ClusterState& state, const std::string& subnet) {
 // null: routes are as cabled.
 Out basis_json(const control::ClusterState& state, const std::string& subnet) {
   const auto basis = state.route_bases->find(subnet);
-  if (basis == state.route_bases->end()) return nullptr;
+  if (basis == state.route_bases->end() || basis->second.is_as_cabled()) return nullptr;
   return {{"linksLeftOut", basis->second.links.size()},
           {"switchesLeftOut", basis->second.switches.size()},
           {"hops", basis->second.hops.size()},
           {"since", time_text(basis->second.since_us)}};
+}
+
+// null: none was taken.
+Out engine_json(const control::ClusterState& state, const std::string& subnet) {
+  const auto basis = state.route_bases->find(subnet);
+  if (basis == state.route_bases->end() || basis->second.taken.engine.empty()) return nullptr;
+  const control::TakenEngine& taken = basis->second.taken;
+  return {{"engine", taken.engine}, {"lanes", taken.lanes}, {"since", time_text(taken.since_us)}};
 }
 
 Result<void> check_reason(const std::string& reason) {
@@ -272,6 +282,7 @@ std::string write_subnet(const control::ClusterState& state, const ShownSubnet& 
   value.update(mode_json(state, subnet.name));
   value["routing"] = spread_json(state, subnet.name);
   value["routeBasis"] = basis_json(state, subnet.name);
+  value["routeEngine"] = engine_json(state, subnet.name);
   value["live"] = subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live);
   control::TablesUsed tables = control::tables_used(subnet.name, state.tables(subnet.name));
   if (subnet.live != nullptr) tables.seen_us = subnet.live->tables_seen.oldest_us;

@@ -134,6 +134,9 @@ function SubnetPanel({ subnet }: { subnet: Schema['Subnet'] }) {
             ...(subnet.routeBasis
               ? ([['Routes', <>spread again without {count(subnet.routeBasis.linksLeftOut)} links and {count(subnet.routeBasis.switchesLeftOut)} switches, {count(subnet.routeBasis.hops)} next hops chosen for jobs, <When at={subnet.routeBasis.since} relative /></>]] as [string, React.ReactNode][])
               : []),
+            ...(subnet.routeEngine
+              ? ([['Engine', <>{subnet.routeEngine.engine} on at most {count(subnet.routeEngine.lanes)} lanes, taken <When at={subnet.routeEngine.since} relative /></>]] as [string, React.ReactNode][])
+              : []),
             ['Cabled', `${count(subnet.switches)} switches, ${count(subnet.hostPorts)} node ports`],
             ...(live
               ? ([
