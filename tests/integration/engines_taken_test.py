@@ -4,7 +4,7 @@ runs that began before, on the tables that there were; then its tables come. rai
 change and after it: each start goes on from there. Tables are read from switches all the time, by another program: no pair is ever lost and no
 packet goes round. Then a cable fails, and the setting is taken back: the tables from before are there again, walked in the same way.
 
-engines_taken_test.py BIN_FOLDER RAW_SMP [SEED]       SEED: a fabric that another engine suits better, as 4, 9 and 12; exit code 77: skipped, and why
+engines_taken_test.py BIN_FOLDER RAW_SMP [SEED]       SEED: a fabric that another engine suits better, as 4 and 9; exit code 77: skipped, and why
 """
 import json
 import random
