@@ -89,7 +89,7 @@ def take(taken, better, before, job, seed):
     engine = taken.until_engine()
     taken.kill()  # decided, and nothing done yet
     assert engine["engine"] == better["engine"] and taken.engine() == engine, (engine, taken.engine())
-    shown = run(service, "subnets", "show", "default")
+    shown = service.cli("subnets", "show", "default").stdout  # which ends with a finding until it is connected
     assert f"{better['engine']} on at most" in shown, shown
     service.wait("waiting for the job", is_waiting, 40)
     taken.kill()
