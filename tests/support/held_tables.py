@@ -148,7 +148,32 @@ class Watch:
         return samples + [(at, tables)]
 
     def moments(self, samples):
-        """Those that are of one moment, which most must be."""
+        """Those that are of one moment, which most must be. A reading takes a while: entries of a LID that the readings before and after have
+        otherwise, both, are of no moment that there was, so that those from before stand for them."""
         whole = [(at, tables) for at, tables in samples if at not in self.mixed]
         assert len(whole) > len(samples) / 2, f"only {len(whole)} of {len(samples)} readings are of one moment"
-        return whole
+        judged = whole[:1]
+        for k in range(1, len(whole) - 1):
+            (_, before), (at, tables), (_, after) = whole[k - 1:k + 2]
+            if changing := changed(before, tables) & changed(tables, after):
+                tables = with_columns(tables, judged[-1][1], changing)
+            judged.append((at, tables))
+        return judged + whole[1:][-1:]
+
+
+def changed(before, after):
+    """LIDs of which some switch has another entry."""
+    lids = set()
+    for switch, table in after.items():
+        if (other := before.get(switch, {})) != table:
+            lids |= {lid for lid in table.keys() | other.keys() if table.get(lid) != other.get(lid)}
+    return lids
+
+
+def with_columns(tables, other, lids):
+    """Tables with the entries of these LIDs that the other tables have."""
+    made = {}
+    for switch, table in tables.items():
+        made[switch] = {lid: port for lid, port in table.items() if lid not in lids}
+        made[switch].update((lid, port) for lid, port in other.get(switch, {}).items() if lid in lids)
+    return made
