@@ -131,7 +131,7 @@ def tokens_end(service, contract):
     issued = admin.call("issueToken", 201, body={"name": "night-shift", "role": "operator"}).json
     shift = Caller(service, contract, issued["token"])
     shift.call("getCaller", 200)
-    # The second asks for events that are long after the token's end.
+    # The second asks for events after a number that is not reached yet, which are all that come.
     streams = []
     for asked in ("", "?after=4000000000"):
         stream = service.connect(timeout=20)

@@ -1,6 +1,6 @@
 // What was out of use when a subnet's routes were last spread again over the links that were left, the next hops that were chosen
-// for running jobs, and the engine that was found better than the one that suits its shape. Part of ClusterState: durable and by name, so that a restart computes the same routes; a subnet without
-// one has the routes of its cabling.
+// for running jobs, and the engine that was found better than the one that suits its shape. Part of ClusterState: durable and by
+// name, so that a restart computes the same routes; a subnet without one has the routes of its cabling.
 #pragma once
 
 #include <cstdint>

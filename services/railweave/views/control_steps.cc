@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "services/railweave/terminal/json.h"
+
 namespace railweave::cli {
 namespace {
 
@@ -65,12 +67,7 @@ std::string control_step_text(const ControlStep& step) {
   const std::string advised = std::to_string(step.advised);
   std::string text = fmt::format("{}{}", step.jobs, step.jobs == 1 ? " job placed" : " jobs placed");
   constexpr std::size_t kPartsShown = 5;
-  std::string parts;
-  for (std::size_t i = 0; i < std::min(step.parts.size(), kPartsShown); ++i) {
-    parts += (i == 0 ? "" : ", ") + step.parts[i];
-  }
-  if (step.parts.size() > kPartsShown) parts += fmt::format(" and {} more", step.parts.size() - kPartsShown);
-  if (!parts.empty()) parts = " (" + parts + ")";
+  const std::string parts = step.parts.empty() ? "" : " (" + joined(step.parts, kPartsShown) + ")";
   if (!step.step.empty()) text = step.jobs > 0 ? "step " + step.step + parts + ", " + text : "was at step " + step.step;
   if (step.advised == 0) return text;
   if (step.better == 0) return text + "; elsewhere none of " + advised + " would have been faster";

@@ -23,8 +23,8 @@ struct ControlStep {
 // a job of a scheduler was at. In the order of the schedulers' names, the step of the newest job first.
 std::vector<ControlStep> control_steps(const Json& jobs);
 
-// Of a step that no job holds GPUs at any more: "was at step observe; ...". "step observe (debug, test), 12 jobs placed; elsewhere 3 of 9 would have been faster, 23.4% less communication over all of them
-// (predicted)"
+// "step observe (debug, test), 12 jobs placed; elsewhere 3 of 9 would have been faster, 23.4% less communication over all of
+// them (predicted)". Of a step that no job holds GPUs at any more: "was at step observe; ..."
 std::string control_step_text(const ControlStep& step);
 Json control_step_json(const ControlStep& step);
 

@@ -19,6 +19,14 @@ class SeveralLanesTest : public LaneWalkTest {
     start_on(std::make_shared<const fabric::Topology>(std::move(*made)));
   }
   void start_torus() { start_shape("torus", {{"x", "4"}, {"y", "4"}, {"z", "1"}}); }
+  // On one lane, which no sender is told of.
+  void start_with_job_from_before() {
+    several_lanes_ = false;
+    start_torus();
+    settle();
+    must(PutTenant{{.name = "research"}, {}});
+    must(submit_job("research", 1, 4));
+  }
   void start_dragonfly() { start_shape("dragonfly", {{"switches-per-group", "3"}, {"global-links", "1"}}); }
 
   void expect_several(const char* when) {
@@ -117,11 +125,7 @@ TEST_F(SeveralLanesTest, WherePortsHaveTooFewLanesRoutesGoUpAndDownUntilTheyHave
 
 // Who began before levels were told sends on level 0, which could close a circle of waits on two lanes.
 TEST_F(SeveralLanesTest, JobsFromBeforeEndOnOneLane) {
-  several_lanes_ = false;
-  start_torus();
-  settle();
-  must(PutTenant{{.name = "research"}, {}});
-  must(submit_job("research", 1, 4));
+  start_with_job_from_before();
   ASSERT_EQ(placed().size(), 1U);
   several_lanes_ = true;
   make_controller();
@@ -152,11 +156,7 @@ TEST_F(SeveralLanesTest, JobsFromBeforeEndOnOneLane) {
 }
 
 TEST_F(SeveralLanesTest, ARestartWaitsForJobsFromBeforeToo) {
-  several_lanes_ = false;
-  start_torus();
-  settle();
-  must(PutTenant{{.name = "research"}, {}});
-  must(submit_job("research", 1, 4));
+  start_with_job_from_before();
   several_lanes_ = true;
   make_controller();
   bool was_circle = false;

@@ -63,7 +63,8 @@ void WantedRoutes::judge_old_levels(const fabric::Routing& now, bool is_verified
   known_lanes_.reset();
 }
 
-// What is dropped closes no circle, and is for end ports that are cut off. What changed, where the routes before are verified and the rest follows from them; else all of it.
+// What is dropped closes no circle, and is for end ports that are cut off. What changed, where the routes before are verified and
+// the rest follows from them; else all of it.
 bool WantedRoutes::verify(const fabric::Routing& routing) {
   if (routing_ && fault_.empty()) {
     const auto checked = fabric::check_changed_routes(view_, made(), routing, planes_);

@@ -159,7 +159,7 @@ class StreamWatcher final : public control::EventWatcher {
       sink_->close("the token has ended");
       return false;
     }
-    if (record.seq <= query_.after || !query_.wants(record)) return !sink_->closed();
+    if (!query_.wants(record)) return !sink_->closed();
     // Events are delivered after the state that holds them is published.
     auto text = shown_->of(*plane_.loop.state(), reader_of(caller_.get()), record);
     if (text == nullptr) return !sink_->closed();
@@ -201,11 +201,9 @@ Result<Response> stream_events(const std::shared_ptr<ShownEvents>& shown, const 
     if (!first) return std::unexpected(first.error());
     query->after = std::max<std::uint64_t>(*first, 1) - 1;
   }
-  // What comes next is followed at any rate, as the token's end may be among it.
-  const auto from = std::min(query->after, call.plane.loop.state()->seq);
-  return Response::events([&plane = call.plane, shown, from, query = std::move(*query),
+  return Response::events([&plane = call.plane, shown, query = std::move(*query),
                            caller = call.request.caller](const std::shared_ptr<StreamSink>& sink) {
-    plane.catch_up.follow(from, std::make_shared<StreamWatcher>(plane, shown, sink, query, caller));
+    plane.catch_up.follow(query.after, std::make_shared<StreamWatcher>(plane, shown, sink, query, caller));
     // Revoked since the request was let in, and before what is followed.
     const bool is_revoked = caller != nullptr && caller->known_by == KnownBy::token &&
                             !plane.loop.state()->access_tokens->contains(caller->token);
