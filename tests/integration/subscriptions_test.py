@@ -120,9 +120,17 @@ def subscribers(sa):
     return {last_64(one["SubscriberGID"]) for one in sa.dumps("IIR") if "SubscriberGID" in one}
 
 
+def end_apart(walk, one, others):
+    """(switch GUID, port) of a cable between switches that no packet between a host and these others goes over. A report that meets a cut cable
+    before the routes around it are written is lost, which is right, but not counted here."""
+    guids = [int(host.partition("-")[2], 16) for host in (one, *others)]
+    used = {hop for guid in guids[1:] for pair in ((guids[0], guid), (guid, guids[0])) for hop in walk.path(*pair)[0]}
+    return min(end for end, peer in walk.cables.items() if peer in walk.cables and not {end, peer} & used)
+
+
 def faults(sim, service, sa, program, hosts, walk):
     """Who is silent, who ends its subscription, and who leaves."""
-    end = end_between_switches(walk)
+    end = end_apart(walk.read(sim), hosts[0], [hosts[4], hosts[6]])
 
     def flap():
         for verb, down in (("Unlink", 1), ("ReLink", 0)):
