@@ -64,6 +64,7 @@ void Simulation::launch(const Job& job, Random& random, bool is_prompt) {
       (void)ask(AdvanceLaunch{id, LaunchPhase::running});
       return;
     case LaunchPhase::running:
+      if (!job.launch->left.empty() && (is_prompt || random.one_in(3))) return end_left(job, random);
       if (!random.one_in(12)) return;
       launched_.erase(id);  // its processes end by themselves
       (void)ask(EndJob{id, JobState::completed, "", {}, true});
@@ -74,23 +75,41 @@ void Simulation::launch(const Job& job, Random& random, bool is_prompt) {
   Launched& launched = launched_[id];
   launched.asked = nullptr;
   std::vector<std::string> nodes;
-  if (!is_prompt && random.one_in(3)) nodes.push_back(job.nodes[random.pick(job.nodes.size())]);
+  if (!is_prompt && random.one_in(3)) {
+    std::vector<std::string> all = job.nodes;
+    for (const auto& gpu : job.launch->left) all.push_back(gpu.substr(0, gpu.rfind(':')));
+    nodes.push_back(random.any(all));
+  }
   const auto& t = auditor_.state().topology();
   std::erase_if(launched.gpus,
                 [&](fabric::GpuId gpu) { return nodes.empty() || t.name(t.host(gpu)) == nodes.front(); });
   (void)ask(FreeJob{id, std::move(nodes)});
 }
 
-// No GPU has processes of two jobs, and none has those of a job that does not hold it.
+// Processes of ranks that a repair has moved away from a node are ended, first, and that is said.
+void Simulation::end_left(const Job& job, Random& random) {
+  const auto& t = auditor_.state().topology();
+  const std::string gpu = random.any(job.launch->left);
+  const std::string node = gpu.substr(0, gpu.rfind(':'));
+  std::erase_if(launched_[job.id].gpus, [&](fabric::GpuId one) {
+    return t.name(t.host(one)) == node &&
+           std::ranges::find(job.placement.gpu_of_rank, one) == job.placement.gpu_of_rank.end();
+  });
+  ++counts_["nodes freed after repairs"];
+  (void)ask(FreeJob{job.id, {node}, false, job.version});
+}
+
+// No GPU has processes of two jobs, and none has those of a job that neither holds it nor has yet to free it.
 void Simulation::check_processes() {
-  // A repair does not wait for the launcher: what ran on GPUs that are lost is taken to have ended with them.
+  // Ranks that a repair moves are started there; where they were they run on until the launcher ends them.
   for (const JobId id : auditor_.take_repaired()) {
     const JobPtr job = auditor_.state().jobs.find(id);
     const auto found = launched_.find(id);
-    if (job == nullptr || found == launched_.end()) continue;
-    std::erase_if(found->second.gpus, [&](fabric::GpuId gpu) {
-      return std::ranges::find(job->placement.gpu_of_rank, gpu) == job->placement.gpu_of_rank.end();
-    });
+    if (job == nullptr || found == launched_.end() || found->second.gpus.empty()) continue;
+    auto& gpus = found->second.gpus;
+    for (const auto gpu : job->placement.gpu_of_rank) {
+      if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
+    }
   }
   const auto& t = auditor_.state().topology();
   std::map<fabric::GpuId, JobId> user;
@@ -101,7 +120,8 @@ void Simulation::check_processes() {
         return fail(gpu_text(t, gpu) + " runs processes of " + to_string(found->second) + " and " + to_string(id));
       }
       const bool is_held = job != nullptr && job->holds_gpus() &&
-                           std::ranges::find(job->placement.gpu_of_rank, gpu) != job->placement.gpu_of_rank.end();
+                           (std::ranges::find(job->placement.gpu_of_rank, gpu) != job->placement.gpu_of_rank.end() ||
+                            std::ranges::find(job->launch->left, gpu_text(t, gpu)) != job->launch->left.end());
       if (!is_held) return fail(gpu_text(t, gpu) + " runs processes of " + to_string(id) + ", which does not hold it");
     }
   }

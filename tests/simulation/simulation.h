@@ -96,6 +96,7 @@ class Simulation {
   // Launchers (launchers.cc).
   void run_launchers(Random& random, bool are_prompt);
   void launch(const control::Job& job, Random& random, bool is_prompt);
+  void end_left(const control::Job& job, Random& random);
   void crowd(Random& random);
   void offer_moves(Random& random);
   void put_queue_policy(Random& random);

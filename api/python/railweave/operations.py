@@ -30,7 +30,7 @@ OPERATIONS = (
     Operation('drain_link', 'POST', '/v1/links/{id}/drain', ('dryRun',), (), 'application/json', 'Take a link out of use'),
     Operation('drain_node', 'POST', '/v1/nodes/{id}/drain', ('dryRun',), (), 'application/json', 'Take a node out of use'),
     Operation('drain_switch', 'POST', '/v1/switches/{id}/drain', ('dryRun',), (), 'application/json', 'Take a switch out of use'),
-    Operation('freed_job', 'POST', '/v1/jobs/{id}/freed', (), (), 'application/json', 'Report that the processes of a job have left its nodes'),
+    Operation('freed_job', 'POST', '/v1/jobs/{id}/freed', (), ('If-Match',), 'application/json', 'Report that the processes of a job have left its nodes'),
     Operation('get_alarm', 'GET', '/v1/alarms/{id}', ('minSeq',), (), '', 'An alarm'),
     Operation('get_caller', 'GET', '/v1/whoami', ('minSeq',), (), '', 'Who the service takes the caller for'),
     Operation('get_certificate', 'GET', '/v1/guarantees/certificate', ('minSeq',), ('If-None-Match',), '', 'What is guaranteed on every link, to be checked by others'),

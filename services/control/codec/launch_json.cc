@@ -33,7 +33,8 @@ constexpr std::tuple kLaunchFields{
     optional_field("inFavourOf", &Launch::in_favour_of, JobNumber{}),
     optional_field("lostGpuSeconds", &Launch::lost_gpu_s),
     optional_field("reason", &Launch::reason, Said{}),
-    optional_field("freed", &Launch::freed, Strings{})};
+    optional_field("freed", &Launch::freed, Strings{}),
+    optional_field("left", &Launch::left, Strings{})};
 constexpr std::tuple kAcceptedFields{field("number", &JobAccepted::id, JobNumber{})};
 constexpr std::tuple kRunningFields{field("number", &JobRunning::id, JobNumber{})};
 constexpr std::tuple kReleasingFields{field("number", &JobReleasing::id, JobNumber{}),

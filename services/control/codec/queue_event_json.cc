@@ -50,7 +50,8 @@ auto moved_fields(const fabric::Topology& topology) {
                     required_field("ranks", &JobMoved::gpu_of_rank, GpusByNode{topology}),
                     required_field("idle", &JobMoved::idle_gpus, GpusByNode{topology}),
                     optional_field("predicted", &JobMoved::predicted, kPrediction),
-                    optional_field("cpuRoles", &JobMoved::cpu_seats, kCpuSeats)};
+                    optional_field("cpuRoles", &JobMoved::cpu_seats, kCpuSeats),
+                    optional_field("left", &JobMoved::left, Strings{})};
 }
 
 auto reservation_fields(const fabric::Topology& topology) {

@@ -27,6 +27,7 @@ bool is_empty(const ClusterState& state, const DrainTarget& target) {
   const auto host = topology.find_host(node_of(target));
   if (!host) return true;
   const auto used = state.allocations[host.index()].used;
+  if (!jobs_that_left(*state.left_gpus, target.id).empty()) return false;
   if (target.kind == DrainKind::node) return used == 0;
   const auto gpu = find_gpu(topology, target.id);
   return !gpu || (used >> topology.local_index(gpu) & 1U) == 0;

@@ -46,10 +46,17 @@ AlarmRaised not_freed(const Job& job) {
   alarm.subject_kind = "job";
   alarm.subject_id = id;
   alarm.severity = AlarmSeverity::critical;
-  alarm.text = fmt::format(
-      "{} was to free {} GPUs on {} nodes, and its launcher has not said that they are free; no other job starts "
-      "there. Look at its processes on these nodes, end them, then: railweave jobs freed {}",
-      id, job.placement.held_gpus().size(), job.nodes.size() - job.launch->freed.size(), id);
+  alarm.text = job.is_releasing()
+                   ? fmt::format(
+                         "{} was to free {} GPUs on {} nodes, and its launcher has not said that they are free; no "
+                         "other job starts "
+                         "there. Look at its processes on these nodes, end them, then: railweave jobs freed {}",
+                         id, job.placement.held_gpus().size(), job.nodes.size() - job.launch->freed.size(), id)
+                   : fmt::format(
+                         "{} was repaired, and its launcher has not said that the {} GPUs that its ranks left, {} "
+                         "first, are free; no other job "
+                         "starts there. Look at its processes there, end them, then: railweave jobs freed {}",
+                         id, job.launch->left.size(), job.launch->left.front(), id);
   alarm.jobs = {id};
   return {std::move(alarm)};
 }
@@ -57,7 +64,7 @@ AlarmRaised not_freed(const Job& job) {
 bool is_overdue(const ClusterState& state, const std::string& job_id) {
   const auto id = parse_job_id(job_id);
   const JobPtr job = id ? state.jobs.find(*id) : nullptr;
-  return job != nullptr && job->is_releasing() && job->launch->overdue;
+  return job != nullptr && job->holds_gpus() && job->launch && job->launch->overdue;
 }
 
 // Alarms are at most kMaxAlarms: one that has no room is raised when there is.

@@ -13,6 +13,7 @@
 #include "fabric/topology/site_link_name.h"
 #include "scheduler/placement/score/summary.h"
 #include "services/control/events/changed_table.h"
+#include "services/control/events/left_gpus.h"
 #include "services/control/events/move_changes.h"
 #include "services/control/events/topology_change.h"
 #include "services/control/state/cluster_state.h"
@@ -183,8 +184,11 @@ struct Apply {
 
   void operator()(const JobFreed& body) const {
     change_job(body.id, [&](Job& job) {
-      auto& freed = job.launch->freed;
-      freed.insert(freed.end(), body.nodes.begin(), body.nodes.end());
+      if (job.is_releasing()) {
+        auto& freed = job.launch->freed;
+        freed.insert(freed.end(), body.nodes.begin(), body.nodes.end());
+      }
+      if (free_left(state, job, body.nodes)) state.queue_version = event.seq;
     });
   }
 
@@ -212,6 +216,7 @@ struct Apply {
       job.damaged_us = 0;
       job.lost.clear();
       state.move_gpus(from, job);
+      if (!body.left.empty()) leave(state, job, body.left, event.time_us);
       job.note({event.time_us, event.seq, JobState::placed, body.reason, event.actor});
     });
     state.queue_version = event.seq;
@@ -285,6 +290,7 @@ struct Apply {
     auto job = std::make_shared<Job>(*before);
     if (before->holds_gpus()) release_gpus(*job);
     drop_move(state, *job);
+    drop_left(state, *job);
     state.queue_version = event.seq;
     job->waits.clear();
     job->damage.clear();
@@ -365,6 +371,7 @@ struct Apply {
 
   void queue_again(Job& job, const Message& reason) const {
     release_gpus(job);
+    drop_left(state, job);
     job.placement = {};
     job.nodes.clear();
     job.guarantee.reset();

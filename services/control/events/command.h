@@ -115,6 +115,7 @@ struct FreeJob {
   JobId id;
   std::vector<std::string> nodes;  // empty: all
   bool by_node = false;            // said by the nodes, not by the launcher: counts after the deadline only
+  std::optional<std::uint64_t> if_version = {};
 };
 struct PutTenant {
   Tenant tenant;

@@ -96,12 +96,20 @@ void apply_topology(ClusterState& state, const TopologyAccepted& body, const Eve
       renamed->placement.idle_gpus.clear();
       renamed->placement.cpu_seats.clear();
     }
+    if (renamed->launch) {
+      std::vector<std::string> left;
+      for (const auto& gpu : std::exchange(renamed->launch->left, {})) {
+        if (auto now = renamed_target({DrainKind::gpu, gpu}, body.renamed)) left.push_back(std::move(now->id));
+      }
+      renamed->launch->left = std::move(left);
+    }
     moved.push_back(std::move(renamed));
     return true;
   });
   for (const auto& job : moved) {
     state.jobs.put(job);
     if (job->holds_gpus()) state.hold_gpus(*job, true);
+    if (job->launch && !job->launch->left.empty()) state.leave_gpus(*job, true);
   }
   keep_indices(state, *before, keys_before);
   change(state.reservations, [&](auto& reservations) {

@@ -197,6 +197,22 @@ std::vector<scheduler::PlacementViolation> job_violations(const ClusterState& st
                                      .spares_may_be_used_up = true});
 }
 
+namespace {
+
+// GPUs where processes of the job may run on after it has moved: another program started them, and ends them.
+std::vector<std::string> left_by(const ClusterState& state, const Job& job, const scheduler::Placement& after) {
+  std::vector<std::string> left;
+  if (!job.launch || job.launch->phase == LaunchPhase::offered) return left;
+  auto kept = after.held_gpus();
+  std::ranges::sort(kept);
+  for (const auto gpu : job.placement.held_gpus()) {
+    if (!std::ranges::binary_search(kept, gpu)) left.push_back(gpu_text(state.topology(), gpu));
+  }
+  return left;
+}
+
+}  // namespace
+
 JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabric::GpuId>& lost,
                const scheduler::RepairPlan& plan, const std::string& reason, PlacerCache& placers,
                std::span<const std::string> lost_nodes) {
@@ -227,7 +243,8 @@ JobMoved moved(const ClusterState& state, const Job& job, const std::vector<fabr
           plan.moves.size(),
           Message("job.moved", {std::move(text)}),
           std::move(predicted),
-          std::move(placement.cpu_seats)};
+          std::move(placement.cpu_seats),
+          left_by(state, job, placement)};
 }
 
 std::vector<GpuId> declared_lost(const ClusterState& state, const Job& job) {

@@ -30,6 +30,7 @@ ClusterState::ClusterState()
       queue_rules(std::make_shared<const QueueRules>()),
       reservations(std::make_shared<const ReservationTable>()),
       moves(std::make_shared<const MoveBook>()),
+      left_gpus(std::make_shared<const LeftGpus>()),
       used(std::make_shared<const scheduler::FairShare>(queue_rules->policy.half_life_us)) {
   set_topology(std::make_shared<const fabric::Topology>(fabric::empty_topology()));
 }
@@ -56,6 +57,7 @@ void ClusterState::set_topology(fabric::TopologyPtr topology) {
   free_gpus = topology->gpus().size();
   gpus_held = std::make_shared<const std::map<std::string, std::uint64_t>>();
   if (!moves->jobs.empty()) moves = std::make_shared<const MoveBook>(MoveBook{{}, {}, moves->charges});
+  if (!left_gpus->empty()) left_gpus = std::make_shared<const LeftGpus>();
   if (!guaranteed->empty()) guaranteed = std::make_shared<const std::set<JobId>>();
   if (!relabelled->empty()) relabelled = std::make_shared<const std::set<JobId>>();
   placement_fabric = std::make_shared<const scheduler::PlacementFabric>(topology);
@@ -204,8 +206,8 @@ void ClusterState::rejoin_sites() {
 void ClusterState::mark(const DrainTarget& target, bool drained) {
   if (target.kind == DrainKind::gpu) {
     const auto gpu = find_gpu(topology(), target.id);
-    if (!gpu) return;
-    return close_gpu(gpu, drained || moves->held.contains(gpu));
+    if (gpu) close_gpu(gpu, drained);
+    return;
   }
   if (!mark_drained(view, target, drained)) return;
   if (target.kind == DrainKind::site_link) return rejoin_sites();
@@ -215,7 +217,9 @@ void ClusterState::mark(const DrainTarget& target, bool drained) {
   set_link(link, view.state(link), view.rate_seen(link));
 }
 
-void ClusterState::close_gpu(fabric::GpuId gpu, bool closed) {
+void ClusterState::close_gpu(fabric::GpuId gpu, bool drained) {
+  const bool closed =
+      drained || moves->held.contains(gpu) || !jobs_that_left(*left_gpus, gpu_text(topology(), gpu)).empty();
   auto& mask = allocations.write(topology().host(gpu).index()).closed;
   const std::uint64_t bit = std::uint64_t{1} << topology().local_index(gpu);
   mask = closed ? mask | bit : mask & ~bit;
@@ -229,10 +233,23 @@ void ClusterState::hold_place(const Job& job, bool hold) {
     } else {
       RAILWEAVE_CHECK(book->held.erase(gpu) == 1, "the place of a move is held");
     }
-    close_gpu(gpu, hold || drains->contains({DrainKind::gpu, gpu_text(topology(), gpu)}));
   }
   hold ? (void)book->jobs.insert(job.id) : (void)book->jobs.erase(job.id);
   moves = std::move(book);
+  for (const auto gpu : job.move->gpu_of_rank) {
+    close_gpu(gpu, drains->contains({DrainKind::gpu, gpu_text(topology(), gpu)}));
+  }
+}
+
+void ClusterState::leave_gpus(const Job& job, bool left) {
+  auto all = std::make_shared<LeftGpus>(*left_gpus);
+  for (const auto& gpu : job.launch->left) {
+    left ? (void)all->emplace(gpu, job.id) : (void)all->erase({gpu, job.id});
+  }
+  left_gpus = std::move(all);
+  for (const auto& text : job.launch->left) {
+    if (const auto gpu = find_gpu(topology(), text)) close_gpu(gpu, drains->contains({DrainKind::gpu, text}));
+  }
 }
 
 void ClusterState::charge_move(const MoveCharge& charge) {
@@ -325,6 +342,7 @@ void ClusterState::note_relabelled(JobId job, bool is) { note(relabelled, job, i
 void ClusterState::restore(JobPtr job) {
   if (job->holds_gpus()) hold_gpus(*job, true);
   if (job->move) hold_place(*job, true);
+  if (job->launch && !job->launch->left.empty()) leave_gpus(*job, true);
   if (!job->idempotency_key.empty()) {
     idempotency.put({job->key_owner, job->idempotency_key}, {job->id, job->submitted_us, job->request_digest});
   }

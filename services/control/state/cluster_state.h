@@ -91,6 +91,7 @@ struct ClusterState {
   std::shared_ptr<const QueueRules> queue_rules;
   std::shared_ptr<const ReservationTable> reservations;
   std::shared_ptr<const MoveBook> moves;             // never null
+  std::shared_ptr<const LeftGpus> left_gpus;         // never null
   std::shared_ptr<const scheduler::FairShare> used;  // by tenant: GPU time of jobs that released their GPUs
   std::uint64_t queue_version = 0;                   // seq of the event that last changed an input of the queue
   std::uint64_t free_gpus = 0;
@@ -102,6 +103,7 @@ struct ClusterState {
   void set_topology(fabric::TopologyPtr topology);
   void hold_gpus(const Job& job, bool hold);   // allocates or frees the job's GPUs
   void hold_place(const Job& job, bool hold);  // the place of its move: no other job is given it
+  void leave_gpus(const Job& job, bool left);  // those of Launch::left: no job is given them
   void charge_move(const MoveCharge& charge);
   void move_gpus(const Job& from, const Job& to);  // keeps the key indices of hosts that both use
   void restore(JobPtr job);                        // adds the job with its GPUs and its Idempotency-Key
@@ -149,11 +151,12 @@ struct ClusterState {
   }
 
  private:
-  void close_gpu(fabric::GpuId gpu, bool closed);  // for new ranks
-  void follow_spreads();                           // the view's are those of the table
-  void follow_route_bases();                       // the same
-  void add_keys(const Job& job);                   // before its GPUs are held
-  void drop_keys(const Job& job);                  // after they are free
+  // For new ranks, where it is drained, held for a move, or left and not freed.
+  void close_gpu(fabric::GpuId gpu, bool drained);
+  void follow_spreads();           // the view's are those of the table
+  void follow_route_bases();       // the same
+  void add_keys(const Job& job);   // before its GPUs are held
+  void drop_keys(const Job& job);  // after they are free
 };
 
 }  // namespace railweave::control

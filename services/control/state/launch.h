@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fabric/base/enum_text.h"
@@ -51,9 +53,18 @@ struct Launch {
   double lost_gpu_s = 0;
   Message reason;
   std::vector<std::string> freed;
+  // GPUs ("node-7:3") that its ranks left by a repair and where processes of theirs may still run. Running or accepted: its
+  // deadline, or the next one, is theirs.
+  std::vector<std::string> left;
 
   void enter(LaunchPhase next, std::int64_t now_us);  // with the deadline of that phase
   friend bool operator==(const Launch&, const Launch&) = default;
 };
+
+// By "node-7:3": given to no job until the launcher of that one has freed them.
+using LeftGpus = std::set<std::pair<std::string, JobId>>;
+
+// Those that left this GPU, or GPUs of this node.
+std::set<JobId> jobs_that_left(const LeftGpus& left, const std::string& gpu_or_node);
 
 }  // namespace railweave::control

@@ -248,10 +248,14 @@ func (c *Client) Repair(ctx context.Context, id string, body *RepairRequest) (*J
 	return job, c.call(ctx, http.MethodPost, jobPath(id, "/repair"), nil, body, job)
 }
 
-// Report tells one step of the acknowledged lifecycle: accept, running or freed.
-func (c *Client) Report(ctx context.Context, id, step string) (*Job, error) {
+// Report tells one step of the acknowledged lifecycle: accept, running or freed, of these nodes or of all.
+func (c *Client) Report(ctx context.Context, id, step string, nodes ...string) (*Job, error) {
 	job := &Job{}
-	return job, c.call(ctx, http.MethodPost, jobPath(id, "/"+step), nil, nil, job)
+	var body any
+	if len(nodes) > 0 {
+		body = map[string][]string{"nodes": nodes}
+	}
+	return job, c.call(ctx, http.MethodPost, jobPath(id, "/"+step), nil, body, job)
 }
 
 // AnswerMove accepts the other place that a job is offered, or declines it.

@@ -156,6 +156,7 @@ type Job struct {
 type JobLauncher struct {
 	Release *Release `json:"release"`
 	Move    *JobMove `json:"move"`
+	Left    []string `json:"left"` // GPUs ("node-7:3") that its ranks left by a repair, until they are freed
 }
 
 // JobMove is another place that the job is offered: offered, accepted or moving.

@@ -79,7 +79,7 @@ func (r *Reconciler) carryOut(ctx context.Context, key group.Key, v *view, decid
 		return err
 	}
 	if decided.Report != "" {
-		if err := r.report(ctx, v, decided.Report, remembered.name); err != nil {
+		if err := r.report(ctx, v, decided, remembered.name); err != nil {
 			return err
 		}
 	}
@@ -279,8 +279,8 @@ func (r *Reconciler) release(ctx context.Context, key group.Key, v *view, decide
 	return nil
 }
 
-func (r *Reconciler) report(ctx context.Context, v *view, step, name string) error {
-	job, err := r.Book.Client.Report(ctx, v.held.Job.ID, step)
+func (r *Reconciler) report(ctx context.Context, v *view, decided *plan.Plan, name string) error {
+	job, err := r.Book.Client.Report(ctx, v.held.Job.ID, decided.Report, decided.Freed...)
 	if err != nil {
 		if !contract.Away(err) {
 			r.Book.Stale(name) // it has ended, or gone back to the queue

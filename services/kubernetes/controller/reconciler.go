@@ -288,11 +288,14 @@ func (r *Reconciler) look(ctx context.Context, key group.Key, pods []*corev1.Pod
 	v := &view{}
 	v.situation = plan.Situation{Size: layout.Size, Unknown: layout.Unknown, Ended: layout.Ended, Patience: r.Options.Patience,
 		Suspendable: layout.Suspendable && key.Kind == group.IndexedJob, Suspended: layout.Suspended, Left: layout.Left,
-		Lost: map[string]string{}, Closed: map[string]string{}}
+		Lost: map[string]string{}, Closed: map[string]string{}, There: map[string]bool{}}
 	var present []*corev1.Pod
 	for _, pod := range pods {
 		if group.Gpus(pod, r.Options.GpuResource) == 0 && !group.Gated(pod) {
 			continue
+		}
+		if pod.Spec.NodeName != "" && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			v.situation.There[pod.Spec.NodeName] = true
 		}
 		if pod.DeletionTimestamp == nil {
 			present = append(present, pod)
@@ -443,6 +446,11 @@ func (r *Reconciler) placementOf(ctx context.Context, v *view, remembered *memor
 			at.Release = release.Reason
 		}
 		at.Offered = held.Job.Launcher.Move != nil && held.Job.Launcher.Move.State == "offered"
+		for _, gpu := range held.Job.Launcher.Left {
+			if node := gpu[:max(0, strings.LastIndex(gpu, ":"))]; !slices.Contains(at.Left, node) {
+				at.Left = append(at.Left, node)
+			}
+		}
 	}
 	for _, chunk := range held.Chunks {
 		at.Nodes = append(at.Nodes, chunk.Node)

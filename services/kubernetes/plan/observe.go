@@ -7,7 +7,7 @@ const Observing = "Railweave does not place pods (--step observe or order)"
 
 // Observed is what is left of a plan where Railweave only observes: what runs is known to it, and no pod waits for it or ends by it.
 func Observed(s *Situation, decided Plan) Plan {
-	left := Plan{Adopt: decided.Adopt, Resume: decided.Resume, Report: decided.Report, Release: decided.Release, Again: decided.Again}
+	left := Plan{Adopt: decided.Adopt, Resume: decided.Resume, Report: decided.Report, Freed: decided.Freed, Release: decided.Release, Again: decided.Again}
 	if decided.Move != "" {
 		left.Move = Decline // what was placed before stays where it is
 	}

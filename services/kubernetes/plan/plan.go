@@ -36,6 +36,7 @@ type Placement struct {
 	Release string   // why its GPUs are taken back
 	Adopted bool     // it says where pods are, not where they shall go
 	Offered bool     // it runs, and is offered another place, which waits for an answer
+	Left    []string // nodes with GPUs that its ranks left by a repair, and that are not free before that is reported
 }
 
 type Situation struct {
@@ -48,6 +49,8 @@ type Situation struct {
 	Lift      bool // gates are lifted: Railweave is away for longer than the grace period, and so configured
 	// Nodes that are gone or have failed, and nodes on which nothing begins any more.
 	Lost, Closed map[string]string
+	// Nodes where a pod of the group has not ended for all that is known, those that are gone too.
+	There map[string]bool
 	// How long pods have been missing, and how long that may last.
 	Missing, Patience time.Duration
 	CannotRepair      bool // the placement could not be repaired; it is made from scratch
@@ -92,6 +95,7 @@ type Plan struct {
 	Resume  bool     // new pods come
 	Release string   // why
 	Report  string   // a step of the acknowledged lifecycle: accept, running or freed
+	Freed   []string // of freed: these nodes only
 	Move    Answer   // to the other place that is offered
 	Waits   string   // said to the pods that wait
 	Owners  bool     // some pod cannot be deleted, as none would come in its place
@@ -261,6 +265,19 @@ func placed(s *Situation, plan *Plan) {
 		return
 	}
 	begin(s, plan)
+	freeLeft(s, plan)
+}
+
+// freeLeft is about nodes that ranks were moved from: their GPUs are free when no pod of the group is there any more.
+func freeLeft(s *Situation, plan *Plan) {
+	if plan.Report != "" {
+		return
+	}
+	for _, node := range s.Placement.Left {
+		if !s.There[node] {
+			plan.Report, plan.Freed = "freed", append(plan.Freed, node)
+		}
+	}
 }
 
 // closed is about pods that have not begun, and whose place is on a node where nothing begins any more, for example because it is being

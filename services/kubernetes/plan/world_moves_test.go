@@ -50,9 +50,25 @@ func (w *world) answer(one *crew, s *Situation, done Plan) {
 	}
 }
 
-func (w *world) report(one *crew, step string) {
+func (w *world) report(one *crew, done Plan) {
+	step := done.Report
 	switch {
 	case step == "":
+	case step == "freed" && len(done.Freed) > 0:
+		for _, node := range done.Freed {
+			if !slices.Contains(one.job.left, node) {
+				w.fail("%s has freed %s, which it did not leave", one.name, node)
+			}
+			for _, pods := range one.pods {
+				for _, each := range pods {
+					if each.node == node {
+						w.fail("%s passes on node %s, where a pod of it still is", one.name, node)
+					}
+				}
+			}
+		}
+		one.job.left = slices.DeleteFunc(one.job.left, func(node string) bool { return slices.Contains(done.Freed, node) })
+		w.freed++
 	case step == "accept" && one.job.phase == "offered":
 		one.job.phase = "accepted"
 	case step == "running" && one.job.phase == "accepted":
@@ -63,7 +79,7 @@ func (w *world) report(one *crew, step string) {
 		}
 		w.passesOn(one, "freed")
 		held, becomes := one.job.offered, one.job.becomes
-		one.job.phase, one.job.nodes, one.job.offered = "queued", nil, nil
+		one.job.phase, one.job.nodes, one.job.offered, one.job.left = "queued", nil, nil, nil
 		switch {
 		case becomes == "ended":
 			one.job = nil

@@ -21,6 +21,7 @@ type job struct {
 	adopted   bool
 	becomes   string   // of releasing
 	offered   []string // another place, held for it
+	left      []string // by a repair, and not freed
 }
 
 type crew struct {
@@ -49,6 +50,7 @@ type world struct {
 	jobs    int
 	now     int
 	moved   int
+	freed   int
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -84,7 +86,7 @@ func (w *world) holder(node string) *crew {
 func (w *world) held(node string) bool {
 	for _, one := range w.crews {
 		if one.job != nil {
-			if slices.Contains(one.job.nodes, node) || slices.Contains(one.job.offered, node) {
+			if slices.Contains(one.job.nodes, node) || slices.Contains(one.job.offered, node) || slices.Contains(one.job.left, node) {
 				return true
 			}
 		}
@@ -205,7 +207,7 @@ func (w *world) trouble() {
 }
 
 func (w *world) situation(one *crew) *Situation {
-	s := &Situation{Size: one.size, Ended: !one.alive, Away: w.away, Lift: w.away && w.random.IntN(20) == 0, Lost: map[string]string{}, Closed: map[string]string{},
+	s := &Situation{Size: one.size, Ended: !one.alive, Away: w.away, Lift: w.away && w.random.IntN(20) == 0, Lost: map[string]string{}, Closed: map[string]string{}, There: map[string]bool{},
 		Patience: 10 * time.Second, Suspendable: one.suspendable, Suspended: one.suspended && one.alive, Checkpointable: one.checkpoints}
 	for node, up := range w.nodes {
 		if !up {
@@ -217,6 +219,9 @@ func (w *world) situation(one *crew) *Situation {
 	present := 0
 	for at := range one.size {
 		for _, each := range one.pods[at] {
+			if each.node != "" {
+				s.There[each.node] = true
+			}
 			member := Member{Name: fmt.Sprintf("%s-%d", one.name, at), Position: at, Owned: true, Leaving: each.leaving}
 			if each.leaving {
 				if each.node != "" && !w.nodes[each.node] {
@@ -244,7 +249,7 @@ func (w *world) situation(one *crew) *Situation {
 	s.Missing = time.Duration(one.missing) * time.Second
 	if one.job != nil && !w.away {
 		s.Placement = &Placement{ID: one.job.id, Placed: one.job.phase != "queued", Phase: one.job.phase, Nodes: one.job.nodes, Adopted: one.job.adopted, Reason: "full",
-			Offered: one.job.phase == "running" && one.job.offered != nil}
+			Offered: one.job.phase == "running" && one.job.offered != nil, Left: slices.Clone(one.job.left)}
 		s.CannotRepair = one.cannotRepair == one.job.id
 	}
 	return s
@@ -298,7 +303,7 @@ func (w *world) control(one *crew) {
 		return
 	}
 	w.answer(one, s, done)
-	w.report(one, done.Report)
+	w.report(one, done)
 	for _, member := range done.Ungate {
 		each := w.podOf(one, s, member)
 		if one.job == nil || one.job.phase != "accepted" && one.job.phase != "running" {
@@ -388,6 +393,9 @@ func (w *world) repair(one *crew, lost []string) bool {
 				if len(free) == 0 {
 					return false
 				}
+				if one.job.phase != "offered" {
+					one.job.left = append(one.job.left, node)
+				}
 				moved[i], free = free[0], free[1:]
 			}
 		}
@@ -439,7 +447,7 @@ func (w *world) settled() string {
 		switch {
 		case one.job == nil:
 			return one.name + " has no job"
-		case running == one.size && one.job.phase == "running":
+		case running == one.size && one.job.phase == "running" && len(one.job.left) == 0:
 		case gated == one.size && one.job.phase == "queued" && len(w.free()) < one.size:
 		default:
 			return fmt.Sprintf("%s of %d: %d run, %d are gated, job %+v, suspended %t, free %v", one.name, one.size, running, gated, *one.job, one.suspended, w.free())
@@ -452,7 +460,7 @@ func (w *world) settled() string {
 // group runs as a whole where it was placed, or waits as a whole.
 func TestGroupsOverRandomHistories(t *testing.T) {
 	const seeds = 1000
-	ran, moved := 0, 0
+	ran, moved, freed := 0, 0, 0
 	for seed := range uint64(seeds) {
 		w := newWorld(t, seed)
 		for w.now = range 1600 {
@@ -475,6 +483,7 @@ func TestGroupsOverRandomHistories(t *testing.T) {
 			w.fail("%s", wrong)
 		}
 		moved += w.moved
+		freed += w.freed
 		for _, one := range w.crews {
 			if one.alive && one.job.phase == "running" {
 				ran++
@@ -483,6 +492,9 @@ func TestGroupsOverRandomHistories(t *testing.T) {
 	}
 	if moved < seeds/10 {
 		t.Errorf("only %d groups moved in %d histories", moved, seeds)
+	}
+	if freed < seeds/10 {
+		t.Errorf("only %d nodes that ranks had left were freed in %d histories", freed, seeds)
 	}
 	if ran < seeds {
 		t.Errorf("only %d groups ran in %d histories", ran, seeds)

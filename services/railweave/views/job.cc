@@ -110,6 +110,13 @@ void print_job(Output& output, const Json& job) {
     }
     sheet.add("On nodes", joined(list(job, "nodeList"), output.is_wide() ? SIZE_MAX : kNodesShown));
   }
+  if (const Json& left = list(field(job, "launcher"), "left"); !left.empty()) {
+    const bool is_overdue = flag_of(field(job, "launcher"), "leftOverdue");
+    sheet.add("Left GPUs", {joined(left, output.is_wide() ? SIZE_MAX : kNodesShown) +
+                                ": given to no job until its launcher has freed them" +
+                                (is_overdue ? ", which it did not in time (railweave jobs freed)" : ""),
+                            is_overdue ? Tone::bad : Tone::warning});
+  }
   add_adopted(sheet, field(job, "adopted"));
   if (const Json& guarantee = field(job, "guarantee"); guarantee.is_object()) {
     const std::string state = text_of(guarantee, "state");

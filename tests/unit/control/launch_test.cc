@@ -45,6 +45,11 @@ class LaunchTest : public ControlTest {
   }
   [[nodiscard]] JobPtr job(JobId id) const { return loop_->state()->jobs.find(id); }
   [[nodiscard]] LaunchPhase phase(JobId id) const { return job(id)->launch->phase; }
+  void start_processes(std::set<fabric::GpuId>& processes, JobId id) const {
+    const auto gpus = job(id)->placement.held_gpus();
+    processes.insert(gpus.begin(), gpus.end());
+  }
+  [[nodiscard]] const fabric::Topology& topology() const { return loop_->state()->topology(); }
   // Held to a look at every job: what is due then, and when something is.
   void expect_followed(LaunchDeadlines& deadlines, std::int64_t now_us, const std::string& when) const {
     const auto state = loop_->state();
@@ -195,14 +200,76 @@ TEST_F(LaunchTest, NoOtherJobIsEvictedWhileOneMakesWay) {
   restart();
 }
 
+// A repair does not wait for the launcher, but what its ranks left passes on only when that says so.
+TEST_F(LaunchTest, GpusThatARepairLeavesPassOnWhenTheyAreFree) {
+  start_with_hosts(2);
+  const JobId id = submit(8);
+  run(id);
+  const std::string node = job(id)->nodes.front();
+  const DrainTarget drain{DrainKind::node, node};
+  must(RepairJob{id, {node}, {}, "Xid 79", {}});
+  ASSERT_NE(job(id)->nodes.front(), node);
+  EXPECT_EQ(job(id)->launch->left.size(), 8U);
+  EXPECT_EQ(loop_->state()->drains->at(drain).state, DrainState::requested) << "its processes may still run there";
+  must(ClearDrain{drain, "back"});
+  const JobId next = submit(8);
+  EXPECT_EQ(job(next)->state, JobState::queued);
+  restart();
+  EXPECT_EQ(job(next)->state, JobState::queued);
+  EXPECT_EQ(refused(FreeJob{id, {job(id)->nodes.front()}}), "jobs.notItsNode") << "it runs on there";
+  EXPECT_EQ(refused(FreeJob{id, {node}, true}), "jobs.launcherFirst");
+  EXPECT_EQ(refused(FreeJob{id, {node}, false, job(id)->version - 1}), "precondition.versionDiffers");
+  pass(LaunchTerms{}.release_us + kSecond);
+  EXPECT_TRUE(has_alarm(id));
+  EXPECT_EQ(phase(id), LaunchPhase::running);
+  must(FreeJob{id, {node}, true});
+  EXPECT_FALSE(has_alarm(id));
+  EXPECT_TRUE(job(id)->launch->left.empty());
+  EXPECT_EQ(job(id)->launch->deadline_us, 0);
+  EXPECT_EQ(job(next)->state, JobState::placed);
+  EXPECT_EQ(job(next)->nodes.front(), node);
+  EXPECT_EQ(refused(FreeJob{id, {}}), "jobs.notReleasing");
+  restart();
+}
+
+TEST_F(LaunchTest, AJobThatEndsFreesWhatItsRanksLeftToo) {
+  start_with_hosts(2);
+  const JobId id = submit(8);
+  must(AdvanceLaunch{id, LaunchPhase::accepted});
+  const std::string node = job(id)->nodes.front();
+  must(RepairJob{id, {node}, {}, "", {}});
+  must(ClearDrain{{DrainKind::node, node}, ""});
+  EXPECT_EQ(job(id)->launch->deadline_us - clock_us_.load(), LaunchTerms{}.run_us) << "that of its start stays";
+  must(AdvanceLaunch{id, LaunchPhase::running});
+  EXPECT_EQ(job(id)->launch->deadline_us - clock_us_.load(), LaunchTerms{}.release_us);
+  must(EndJob{id, JobState::completed, "done", {}});
+  must(FreeJob{id, job(id)->nodes});
+  EXPECT_TRUE(job(id)->is_releasing()) << "of the other node nothing was said";
+  const JobId next = submit(16);
+  must(FreeJob{id, {node}});
+  EXPECT_EQ(job(id)->state, JobState::completed);
+  EXPECT_TRUE(loop_->state()->left_gpus->empty());
+  EXPECT_EQ(job(next)->state, JobState::placed);
+  restart();
+}
+
+// Nobody started anything for an offer.
+TEST_F(LaunchTest, AnOfferThatIsRepairedLeavesNothing) {
+  start_with_hosts(2);
+  const JobId id = submit(8);
+  must(RepairJob{id, {job(id)->nodes.front()}, {}, "", {}});
+  EXPECT_TRUE(job(id)->launch->left.empty());
+  EXPECT_TRUE(loop_->state()->left_gpus->empty());
+}
+
 // Random requests of users and launchers: what a launcher was told to run and has not freed is on no other job's GPUs.
 TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
   start_with_hosts(3);
-  std::uint64_t evicted = 0, expired = 0, freed = 0;
+  std::uint64_t evicted = 0, expired = 0, freed = 0, repaired = 0, left_freed = 0;
   std::mt19937_64 random(7);
   std::vector<JobId> jobs;
-  std::map<JobId, std::vector<fabric::GpuId>> processes;  // as the launcher knows them: from accepted to freed
-  LaunchDeadlines deadlines;                              // follows all states, asked for another time at each
+  std::map<JobId, std::set<fabric::GpuId>> processes;  // as the launcher knows them: from accepted to freed
+  LaunchDeadlines deadlines;                           // follows all states, asked for another time at each
   std::mt19937_64 later(11);
   std::uint64_t late = 0;
   for (int step = 0; step < 1'500; ++step) {
@@ -214,12 +281,12 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
     if (jobs.empty()) continue;
     const JobId id = jobs[random() % jobs.size()];
     const JobPtr before = job(id);
-    switch (random() % 6) {
+    switch (random() % 8) {
       case 0:
-        if (ask(AdvanceLaunch{id, LaunchPhase::accepted})) processes[id] = job(id)->placement.held_gpus();
+        if (ask(AdvanceLaunch{id, LaunchPhase::accepted})) start_processes(processes[id], id);
         break;
       case 1:
-        if (ask(AdvanceLaunch{id, LaunchPhase::running})) processes[id] = job(id)->placement.held_gpus();
+        if (ask(AdvanceLaunch{id, LaunchPhase::running})) start_processes(processes[id], id);
         break;
       case 2:
         (void)ask(EndJob{id, random() % 2 == 0 ? JobState::completed : JobState::cancelled, "", {}});
@@ -229,6 +296,27 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
           processes.erase(id);  // ended first, said afterwards
           must(FreeJob{id, {}});
           ++freed;
+        }
+        break;
+      case 4:
+        if (before->launch->phase != LaunchPhase::offered && !before->nodes.empty() &&
+            ask(RepairJob{id, {before->nodes[random() % before->nodes.size()]}, {}, "", {}})) {
+          const auto& gpus = job(id)->placement.gpu_of_rank;
+          if (processes.contains(id)) processes[id].insert(gpus.begin(), gpus.end());
+          ++repaired;
+        }
+        for (const auto& [target, drain] : DrainTable(*loop_->state()->drains)) must(ClearDrain{target, ""});
+        break;
+      case 5:
+        if (!before->launch->left.empty() && !before->is_releasing()) {
+          const std::string left = before->launch->left.front();
+          const std::string node = left.substr(0, left.rfind(':'));
+          std::erase_if(processes[id], [&](fabric::GpuId gpu) {
+            return topology().name(topology().host(gpu)) == node &&
+                   std::ranges::find(before->placement.gpu_of_rank, gpu) == before->placement.gpu_of_rank.end();
+          });
+          must(FreeJob{id, {node}, false, before->version});
+          ++left_freed;
         }
         break;
       default:
@@ -253,6 +341,8 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
   EXPECT_GT(expired, 20U);
   EXPECT_GT(freed, 20U);
   EXPECT_GT(late, 100U);
+  EXPECT_GT(repaired, 20U);
+  EXPECT_GT(left_freed, 10U);
   restart();
 }
 

@@ -52,7 +52,9 @@ void add_job_launch_commands(CLI::App& jobs, Session& session) {
   CLI::App& freed = add_command(jobs, "freed", "Report that the processes of a job have left its nodes",
                                 {"railweave jobs freed job-000003", "railweave jobs freed job-000003 --node dgx-017"});
   freed.add_option(kLaunchedJob.argument, options->id, kLaunchedJob.meaning)->required();
-  freed.add_option("--node", options->nodes, "Only this node; repeatable")->type_name("NODE")->allow_extra_args(false);
+  freed.add_option("--node", options->nodes, "Only this node, as one that its ranks left by a repair; repeatable")
+      ->type_name("NODE")
+      ->allow_extra_args(false);
   on_run(freed, session, [&session, options] {
     Json body = Json::object();
     if (!options->nodes.empty()) body["nodes"] = options->nodes;

@@ -25,8 +25,11 @@ Result<void> free_job(const std::shared_ptr<JobAnswers>& answers, const Call& ca
   const auto state = call.plane.loop.state();
   const auto job = find_job(*state, call.request);
   if (!job) return std::unexpected(job.error());
+  const auto version = if_version(call, *state);
+  if (!version) return std::unexpected(version.error());
   auto command = read_freed((*job)->id, call.request.body);
   if (!command) return std::unexpected(command.error());
+  command->if_version = *version;
   submit_change(answers, call, respond, std::move(*command));
   return {};
 }
@@ -57,7 +60,7 @@ void add_launch_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>& an
                   return answer_move(answers, call, respond, accept);
                 });
   }
-  routes.post("/v1/jobs/{id}/freed", {.access = kOperatorsAndMembers, .http = json},
+  routes.post("/v1/jobs/{id}/freed", {.access = kOperatorsAndMembers, .http = json, .present = present_job},
               [answers](const Call& call, const Responder& respond) { return free_job(answers, call, respond); });
 }
 

@@ -104,6 +104,8 @@ Out launcher_json(const control::Job& job, const MessageReader& reader) {
                         {"overdue", launch.overdue},
                         {"freedNodes", launch.freed}};
   }
+  value["left"] = launch.left;
+  value["leftOverdue"] = launch.overdue && !job.is_releasing();
   value["move"] = job.move ? move_json(job, reader) : Out(nullptr);
   return value;
 }

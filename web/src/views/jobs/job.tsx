@@ -201,6 +201,7 @@ export function JobView() {
             {job.hold && <div className="problem warn" style={{ marginBottom: 12 }} data-testid="hold"><b>Held by {job.hold.by}{job.hold.byOperator && ', an operator'}</b><div>{job.hold.reason}</div><div className="dim">Since <When at={job.hold.since} /></div></div>}
             {job.waits && <div style={{ marginBottom: 12 }}><Wait waits={job.waits} /></div>}
             {job.damage && <div className="problem" style={{ marginBottom: 12 }}><b>Damaged</b><div>{inWords(job.damage)}</div><div className="row"><May call="POST /v1/jobs/{id}/repair"><Button size="xs" onClick={() => setRepair('plan')}>Repair</Button></May><Cli line={command('jobs', 'repair', job.id, '--dry-run')} /></div></div>}
+            {job.launcher && job.launcher.left.length > 0 && <div className={job.launcher.leftOverdue ? 'problem' : 'problem warn'} style={{ marginBottom: 12 }} data-testid="left"><b>Its ranks were moved, and its launcher has not freed what they left{job.launcher.leftOverdue && ' in time'}</b><div className="row"><span>{job.launcher.left.join(', ')}</span><Cli line={command('jobs', 'freed', job.id)} /></div></div>}
             {repair === 'plan' && <RepairJob id={job.id} close={() => setRepair('')} />}
             <Tabs name="tab" tabs={[['placement', 'Placement'], ['ranks', 'Ranks'], ['traffic', 'Who talks to whom'], ['spec', 'Specification'], ['history', 'History']]} />
             {tab === 'ranks' ? (
