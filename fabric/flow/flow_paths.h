@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "fabric/flow/directed_link.h"
+#include "fabric/flow/pair_paths.h"
 #include "fabric/routing/plane/forwarding_tables.h"
 
 namespace railweave::fabric {
-
-struct EndPortPair {
-  PortId from;  // end ports: adapters'
-  PortId to;
-};
 
 // Path i is links [first[i], first[i + 1]); empty where packets do not arrive. unrouted: number of empty paths.
 struct FlowPaths {
@@ -30,13 +26,13 @@ struct FlowPaths {
 };
 
 // Immutable; any number of threads may use one. Borrows the tables.
-class PathWalker {
+class PathWalker final : public PairPaths {
  public:
   // O(switch ports).
   PathWalker(const FabricView& view, const ForwardingTables& tables);
 
-  // Appends the links to out; false, and nothing appended, where packets do not arrive. O(hops).
-  bool append(EndPortPair pair, std::vector<DirectedLink>& out) const;
+  // O(hops).
+  bool append(EndPortPair pair, std::vector<DirectedLink>& out) const override;
 
   // Many at once: 64 walks advance alternately, so that their cache misses overlap.
   [[nodiscard]] FlowPaths paths(std::span<const EndPortPair> pairs) const;

@@ -45,7 +45,7 @@ bool RoutedPaths::append(GpuId from, GpuId to, std::vector<std::uint32_t>& links
   const auto out = ports_->of(from), in = ports_->of(to);
   if (out.empty() || in.empty()) return false;
   const std::size_t before = links.size();
-  if (!walker_->append(pair_of(t, out, in), links)) return false;
+  if (!of_pairs_->append(pair_of(t, out, in), links)) return false;
   shape.network = true;
   shape.switches = static_cast<unsigned>(links.size() - before - 1);
   for (std::size_t i = before; i < links.size(); ++i) {

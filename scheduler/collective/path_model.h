@@ -1,5 +1,5 @@
 // The links that a flow between two GPUs crosses, with their capacities: the interface between collectives and
-// networks. Two implementations: RoutedPaths follows forwarding tables cable by cable; BundledPaths (fabric_bundles.h)
+// networks. Two implementations: RoutedPaths follows forwarding tables, or hashes, cable by cable; BundledPaths (fabric_bundles.h)
 // counts the uplinks of a leaf or pod as one bundle.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "fabric/flow/flow_paths.h"
+#include "fabric/flow/pair_paths.h"
 #include "scheduler/collective/gpu_ports.h"
 #include "scheduler/collective/latency.h"
 
@@ -31,9 +31,9 @@ class PathModel {
 // nearest ones.
 class RoutedPaths final : public PathModel {
  public:
-  RoutedPaths(const fabric::Topology& topology, const fabric::PathWalker& walker, const GpuPorts& ports,
+  RoutedPaths(const fabric::Topology& topology, const fabric::PairPaths& of_pairs, const GpuPorts& ports,
               std::span<const double> capacity_mbps)
-      : topology_(&topology), walker_(&walker), ports_(&ports), capacity_(capacity_mbps) {}
+      : topology_(&topology), of_pairs_(&of_pairs), ports_(&ports), capacity_(capacity_mbps) {}
 
   [[nodiscard]] std::span<const double> capacity_mbps() const override { return capacity_; }
   bool append(fabric::GpuId from, fabric::GpuId to, std::vector<std::uint32_t>& links, PathShape& shape) const override;
@@ -41,7 +41,7 @@ class RoutedPaths final : public PathModel {
 
  private:
   const fabric::Topology* topology_;
-  const fabric::PathWalker* walker_;
+  const fabric::PairPaths* of_pairs_;
   const GpuPorts* ports_;
   std::span<const double> capacity_;
 };

@@ -77,6 +77,17 @@ def main():
                     told = trial(binary, fabric, policy, seeds, jobs, communication, "--follow-routes")
                     print(f"| {name} | {communication} | {policy} |", " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("model", "flows")),
                           f"| {told['hops']:.1f} | {told['balanceMs']:.2f} ms |", flush=True)
+        print("\nSteps a second of running jobs on routes for each host, beside Ethernet switches that hash flows, at every hour, by flows on routes")
+        print("| fabric | jobs | placed by | routes spread evenly | routes that follow the jobs |")
+        print("|---|---|---|---|---|")
+        for name, words in FABRICS.items():
+            fabric = Path(folder) / "fabric.json"
+            run(binary, "lab", "generate", *words, "--speed", "400G", "-O", str(fabric))
+            for communication in ("heavy", "light"):
+                for policy in ("railweave-waits", "block"):
+                    told = trial(binary, fabric, policy, seeds, jobs, communication, "--host-routes")
+                    print(f"| {name}, 400 Gb/s Ethernet | {communication} | {policy} |",
+                          " | ".join(cell(told["judges"][judge], "workPercent") for judge in ("even", "followed")), "|", flush=True)
         print("\nSteps a second of running jobs in classes by their GPU intensity, beside one class, and the classes the other way round")
         print("| fabric | jobs | placed by | classes | by flows on routes | the other way round |")
         print("|---|---|---|---|---|---|")

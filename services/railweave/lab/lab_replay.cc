@@ -46,7 +46,7 @@ struct LabReplayOptions {
   std::string stretch = "none";
   std::string communication = "light";
   bool segments = false;
-  bool follow_routes = false;
+  bool follow_routes = false, host_routes = false;
   std::uint64_t priority_classes = 0;
   std::uint64_t seeds = 0, first_seed = 1;
   double load = 0.9;
@@ -284,12 +284,15 @@ void run_seeds(Session& session, const LabReplayOptions& options, const schedule
 // The replays themselves are on the engine's routes.
 void run_route_trials(Session& session, const LabReplayOptions& options, const scheduler::PlacementFabricPtr& fabric) {
   const auto priority_classes = static_cast<unsigned>(options.priority_classes);
+  const auto what = options.host_routes    ? RouteTrial::What::host_routes
+                    : priority_classes > 0 ? RouteTrial::What::priority_classes
+                                           : RouteTrial::What::followed_routes;
   RouteTrials trials;
   const GeneratedLoad load{fabric->hierarchy().total_capacity(), options.jobs, options.load};
   session.output.begin_progress("replaying");
   for (std::uint64_t number = 0; number < options.seeds; ++number) {
     const std::uint64_t seed = options.first_seed + number;
-    RouteTrial trial(fabric, priority_classes);
+    RouteTrial trial(fabric, what, priority_classes);
     ReplayOptions replay_options = options_of(options, options.policy);
     replay_options.routes = &trial;
     replay(fabric, generate_trace(load, seed), replay_options, [](std::uint64_t) {});
@@ -300,6 +303,7 @@ void run_route_trials(Session& session, const LabReplayOptions& options, const s
     trials.all.balance_us += one.balance_us;
     if (one.engine.model > 0) trials.by_model.push_back(one.tried.model / one.engine.model - 1);
     if (one.engine.flows > 0) trials.by_flows.push_back(one.tried.flows / one.engine.flows - 1);
+    if (one.engine.flows > 0) trials.by_followed.push_back(one.followed_flows / one.engine.flows - 1);
     if (one.engine.flows > 0) trials.by_reversed.push_back(one.reversed_flows / one.engine.flows - 1);
     session.output.say_progress(fmt::format("{} of {} streams", number + 1, options.seeds));
   }
@@ -311,8 +315,14 @@ void run_route_trials(Session& session, const LabReplayOptions& options, const s
                                .jobs = options.jobs,
                                .load = options.load,
                                .priority_classes = priority_classes};
-  if (priority_classes > 0) return print_classes(session.output, settings, trials);
-  print_routes(session.output, settings, trials);
+  switch (what) {
+    case RouteTrial::What::followed_routes:
+      return print_routes(session.output, settings, trials);
+    case RouteTrial::What::host_routes:
+      return print_host_routes(session.output, settings, trials);
+    case RouteTrial::What::priority_classes:
+      return print_classes(session.output, settings, trials);
+  }
 }
 
 void run(Session& session, const LabReplayOptions& options) {
@@ -334,8 +344,13 @@ void run(Session& session, const LabReplayOptions& options) {
     fail_usage("--follow-routes goes with the trace 'generated'",
                "railweave lab replay generated --follow-routes --seeds 10 --jobs 500");
   }
-  if (options.priority_classes == 1 || (options.priority_classes > 0 && (!generated || options.follow_routes))) {
-    fail_usage("--priority-classes are 2 to 8, with the trace 'generated' and without --follow-routes",
+  if (options.host_routes && (!generated || options.follow_routes)) {
+    fail_usage("--host-routes goes with the trace 'generated' and without --follow-routes",
+               "railweave lab replay generated --host-routes --seeds 10 --jobs 500");
+  }
+  if (options.priority_classes == 1 ||
+      (options.priority_classes > 0 && (!generated || options.follow_routes || options.host_routes))) {
+    fail_usage("--priority-classes are 2 to 8, with the trace 'generated' and without --follow-routes or --host-routes",
                "railweave lab replay generated --priority-classes 4 --seeds 10 --jobs 500");
   }
   if (generated && (options.seeds < 2 || options.jobs == 0 || options.policy == "all" || !(options.load > 0))) {
@@ -352,7 +367,7 @@ void run(Session& session, const LabReplayOptions& options) {
     fail_usage("the fabric has no GPUs", "--gpus-per-node N adds them to every compute host");
   }
   const auto fabric = std::make_shared<const scheduler::PlacementFabric>(file.topology);
-  if (generated && (options.follow_routes || options.priority_classes > 0))
+  if (generated && (options.follow_routes || options.host_routes || options.priority_classes > 0))
     return run_route_trials(session, options, fabric);
   if (generated) return run_seeds(session, options, fabric);
   std::vector<std::string> policies{options.policy};
@@ -404,6 +419,10 @@ void add_lab_replay_command(CLI::App& lab, Session& session) {
       "Under Railweave's policies 16, 4 or 1 nodes each of a job share an NVLink domain; others ignore that");
   command.add_flag("--follow-routes", options->follow_routes,
                    "With --seeds: what routes that follow the jobs that run would be worth, at every hour");
+  command.add_flag(
+      "--host-routes", options->host_routes,
+      "With --seeds: what routes for each host would be worth beside Ethernet switches that hash flows, at "
+      "every hour");
   add_number_option(command, "--priority-classes", options->priority_classes,
                     "With --seeds: what as many classes by the jobs' GPU intensity would be worth, at every hour",
                     {0, kMaxJobClasses});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/flow/directed_link.h"
+#include "fabric/flow/hashed_paths.h"
 #include "scheduler/collective/path_model.h"
 #include "scheduler/placement/score/routed_jobs.h"
 #include "services/railweave/lab/replay/flow_period.h"
@@ -14,13 +15,14 @@ namespace railweave::cli {
 
 using namespace scheduler;
 
-RouteTrial::RouteTrial(const PlacementFabricPtr& fabric, unsigned priority_classes)
+RouteTrial::RouteTrial(const PlacementFabricPtr& fabric, What what, unsigned classes)
     : fabric_(fabric),
+      what_(what),
       routes_(replay_routes(*fabric)),
       walker_(routes_->view, routes_->routing.tables),
       bundles_(fabric),
       capacity_mbps_(fabric::link_capacities_mbps(routes_->view)) {
-  if (priority_classes > 0) class_weight_ = class_weights(priority_classes);
+  if (what == What::priority_classes) class_weight_ = class_weights(classes);
 }
 
 void RouteTrial::start(std::uint64_t job, const JobSpec& spec, std::span<const fabric::GpuId> gpu_of_rank) {
@@ -37,25 +39,49 @@ void RouteTrial::sample(std::int64_t now_us, std::int64_t from_us) {
   if (running_.empty()) return;
   ++report_.samples;
   report_.jobs += running_.size();
-  class_weight_.empty() ? try_routes() : try_classes();
+  switch (what_) {
+    case What::followed_routes:
+      return try_followed_routes();
+    case What::host_routes:
+      return try_host_routes();
+    case What::priority_classes:
+      return try_classes();
+  }
 }
 
-void RouteTrial::try_routes() {
+FollowedRoutes RouteTrial::follow_routes() {
   std::vector<fabric::Demand> demands;
   for (const auto& [job, running] : running_) {
     const auto own = demands_of(running.flows, running.alone.period_us);
     demands.insert(demands.end(), own.begin(), own.end());
   }
   const auto begun = std::chrono::steady_clock::now();
-  const FollowedRoutes followed = followed_routes(*routes_, demands);
+  FollowedRoutes followed = followed_routes(*routes_, demands);
   report_.balance_us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begun).count();
   report_.hops += followed.hops;
+  return followed;
+}
+
+void RouteTrial::try_followed_routes() {
+  const FollowedRoutes followed = follow_routes();
   const auto add = [](Work& sum, const Work& more) {
     sum.model += more.model;
     sum.flows += more.flows;
   };
   add(report_.engine, work_on(routes_->routing.tables));
   add(report_.tried, work_on(followed.routing.tables));
+}
+
+// One draw of hashes a sample.
+void RouteTrial::try_host_routes() {
+  const FollowedRoutes followed = follow_routes();
+  const auto work = [&](const fabric::PairPaths& paths) {
+    Periods periods = periods_alone();
+    return flows_work(paths, {}, periods);
+  };
+  report_.engine.flows += work(fabric::HashedPaths(routes_->view, report_.samples));
+  report_.tried.flows += work(walker_);
+  report_.followed_flows += work(fabric::PathWalker(routes_->view, followed.routing.tables));
 }
 
 void RouteTrial::try_classes() {
@@ -79,7 +105,7 @@ RouteTrial::Work RouteTrial::work_on(const fabric::ForwardingTables& tables) con
   RoutedJobs jobs(fabric_, routes_->view, tables);
   for (const auto& [job, running] : running_) jobs.add(job, running.spec, running.gpu_of_rank);
   Periods periods = periods_alone();
-  Work work{.flows = flows_work(tables, {}, periods)};
+  Work work{.flows = flows_work(fabric::PathWalker(routes_->view, tables), {}, periods)};
   for (const auto& [job, running] : running_) {
     const double alone = static_cast<double>(running.gpu_of_rank.size()) * running.alone.period_us;
     jobs.remove(job);
@@ -103,21 +129,20 @@ double RouteTrial::settled_work(const Classes& classes) const {
   double work = 0;
   for (unsigned round = 0; round < kRounds; ++round) {
     Periods next = periods;
-    work = flows_work(routes_->routing.tables, classes, next);
+    work = flows_work(walker_, classes, next);
     for (auto& [job, us] : periods) us = std::sqrt(us * next.at(job));
   }
   return work;
 }
 
-double RouteTrial::flows_work(const fabric::ForwardingTables& tables, const Classes& classes, Periods& periods) const {
+double RouteTrial::flows_work(const fabric::PairPaths& of_pairs, const Classes& classes, Periods& periods) const {
   const Periods before = periods;
-  const fabric::PathWalker walker(routes_->view, tables);
-  const RoutedPaths paths(fabric_->topology(), walker, fabric_->gpu_ports(), capacity_mbps_);
+  const RoutedPaths paths(fabric_->topology(), of_pairs, fabric_->gpu_ports(), capacity_mbps_);
   const auto bundle_mbps = fabric_->capacities_mbps(routes_->view);
   double work = 0;
   for (const auto& [job, running] : running_) {
     const double alone = static_cast<double>(running.gpu_of_rank.size()) * running.alone.period_us;
-    const BackgroundFlows others = beside(job, walker, classes, before);
+    const BackgroundFlows others = beside(job, of_pairs, classes, before);
     if (const auto us = flow_period_us(*fabric_, paths, bundle_mbps, running.spec, running.gpu_of_rank, &others)) {
       work += alone / *us;
       periods[job] = *us;
@@ -126,7 +151,7 @@ double RouteTrial::flows_work(const fabric::ForwardingTables& tables, const Clas
   return work;
 }
 
-BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PathWalker& walker, const Classes& classes,
+BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PairPaths& paths, const Classes& classes,
                                    const Periods& periods) const {
   BackgroundFlows others;
   others.class_weight = classes.weight;
@@ -134,7 +159,7 @@ BackgroundFlows RouteTrial::beside(std::uint64_t job, const fabric::PathWalker& 
   for (const auto& [id, running] : running_) {
     if (id == job) continue;
     for (const PortFlow& flow : running.flows) {
-      if (!walker.append(flow.ports, others.links)) continue;
+      if (!paths.append(flow.ports, others.links)) continue;
       others.first.push_back(static_cast<std::uint32_t>(others.links.size()));
       others.members.push_back(1);
       others.cap_mbps.push_back(static_cast<double>(mean_kbps(flow, periods.at(id))) / 1000);

@@ -83,6 +83,20 @@ void print_routes(Output& output, const TrialSettings& settings, const RouteTria
               {{"by the model of shares", model}, {"by flows on routes", flows}}, output.terminal()));
 }
 
+void print_host_routes(Output& output, const TrialSettings& settings, const RouteTrials& trials) {
+  const PairedDifference even = paired(trials.by_flows), followed = paired(trials.by_followed);
+  const double hops = per_sample(trials, static_cast<double>(trials.all.hops));
+  if (output.is_document()) {
+    return output.document(document_of(settings, trials, {{"hops", hops}}, {{"even", even}, {"followed", followed}}));
+  }
+  output.text(text_of(
+      settings, trials, "Routes for each host, beside switches that hash flows (one hash for each pair of ports)",
+      fmt::format("; {} next hops were chosen for them", formatted("%.1f", hops)),
+      Table({{"steps a second, by flows on routes"}, {"beside hashes", Align::right}, {"95% interval", Align::right}}),
+      {{"routes spread evenly, as switches config makes them", even}, {"routes that follow running jobs", followed}},
+      output.terminal()));
+}
+
 void print_classes(Output& output, const TrialSettings& settings, const RouteTrials& trials) {
   const PairedDifference flows = paired(trials.by_flows), reversed = paired(trials.by_reversed);
   const auto weights = class_weights(settings.priority_classes);
