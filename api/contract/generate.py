@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what C++ takes from openapi.yaml: field_names.inc, the names of all fields that bodies and answers have, and
-list_fields.inc, those of the items of each list whose `fields` selects some.
+"""Writes what C++ takes from openapi.yaml: field_names.inc, the names of all fields that bodies and answers have,
+list_fields.inc, those of the items of each list whose `fields` selects some, and event_kinds.inc of services/control/events,
+who is shown which event.
 
 generate.py [--check]     --check: exit code 1 where one of them is not what this writes
 """
@@ -8,9 +9,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import event_data  # noqa: E402
 from from_contract import contract, resolved, write_or_check  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
+EVENT_KINDS = HERE.parents[1] / "services" / "control" / "events" / "event_kinds.inc"
 
 
 def names_in(node, found):
@@ -50,13 +53,24 @@ def list_fields(document):
     return rows
 
 
+def event_kinds(document):
+    for kind, rules in event_data.kinds(document).items():
+        audience = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in rules["for"])
+        secret = f', "{rules["secret"]}"' if "secret" in rules else ""
+        yield f'{{"{kind}", EventAudience::{audience}{secret}}},\n'
+
+
 def main():
     made_by = "// Made by generate.py from api/openapi.yaml: not to be changed by hand.\n"
     document = contract()
     names = "".join(f'"{name}",\n' for name in sorted(names_in(document, set())))
     lists = "".join(f'{{"{path}", "{name}"}},\n' for path, name in sorted(list_fields(document)))
-    texts = {"field_names.inc": names, "list_fields.inc": lists}
-    return max(write_or_check(HERE / name, made_by + text, "api/contract/generate.py") for name, text in texts.items())
+    faults = event_data.faults(document)
+    if faults:
+        print("\n".join(faults))
+        return 1
+    texts = {HERE / "field_names.inc": names, HERE / "list_fields.inc": lists, EVENT_KINDS: "".join(event_kinds(document))}
+    return max(write_or_check(file, made_by + text, "api/contract/generate.py") for file, text in texts.items())
 
 
 if __name__ == "__main__":

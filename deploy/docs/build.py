@@ -150,6 +150,20 @@ def rest(contract):
     return "\n".join(out)
 
 
+def events(contract):
+    """Each kind, who is shown it, and what its data is."""
+    readers = {"observers": "viewers, operators, administrators", "observersAndTenant": "viewers, operators, administrators, the tenant's members",
+               "operatorsAndTenant": "operators, administrators, the tenant's members", "administrators": "administrators"}
+    means = contract["x-event-fields"]
+    out = ["# Events\n\nWhat `GET /v1/events`, its stream and webhooks tell, made of [api/openapi.yaml](files/api/openapi.yaml). "
+           "A field with ? is not in all of them; more fields may come, and readers ignore what they do not know.\n\n"
+           "| type | what happened | data | shown to |\n|---|---|---|---|\n"]
+    for kind, rules in contract["x-events"].items():
+        data = "; ".join(f"{'' if name == '*' else f'`{name}` '}{cell(means[one]['description']).rstrip('.')}" for name, one in rules["data"].items())
+        out.append(f"| `{kind}` | {cell(rules['what'])} | {data} | {readers[rules['for']]} |\n")
+    return "".join(out)
+
+
 def main():
     railweave, output = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     pages = Pages(output / "pages")
@@ -159,12 +173,13 @@ def main():
     contract = yaml.load((ROOT / "api/openapi.yaml").read_text(), yaml.CSafeLoader)
     pages.copy("api/openapi.yaml")
     (pages.output / "rest.md").write_text(rest(contract))
+    (pages.output / "events.md").write_text(events(contract))
     if pages.problems:
         print("\n".join(pages.problems))
         return 1
     if sys.argv[3:4] == ["--mkdocs"]:
         settings = yaml.safe_load((HERE / "mkdocs.yml").read_text()) | {"docs_dir": str(pages.output), "site_dir": str(output / "site")}
-        settings["nav"] += [{"Command line": "cli.md"}, {"REST API": "rest.md"}]
+        settings["nav"] += [{"Command line": "cli.md"}, {"REST API": "rest.md"}, {"Events": "events.md"}]
         (output / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
         done = subprocess.run([sys.argv[4], "build", "--quiet", "--clean", "--config-file", output / "mkdocs.yml"], capture_output=True, text=True)
         if done.returncode != 0:

@@ -1,5 +1,5 @@
-// The kinds of events, and who is shown each: one table. Lists, streams and webhooks all ask it, and a kind that is not in
-// it does not compile as a heading's type.
+// The kinds of events, and who is shown each: one table, made of the contract. Lists, streams and webhooks all ask it, and a
+// kind that is not in it does not compile as a heading's type.
 #pragma once
 
 #include <cstddef>
@@ -25,78 +25,9 @@ struct EventKindRules {
   std::string_view secret = {};  // a member of the payload that no one is shown; "": none
 };
 
+// Made of x-events in api/openapi.yaml, which also says what the data of each is.
 inline constexpr EventKindRules kEventKinds[] = {
-    {"topology.accepted", EventAudience::observers},
-    {"topology.differs", EventAudience::observers_and_tenant},
-    {"tenant.put", EventAudience::observers_and_tenant},
-    {"tenant.removed", EventAudience::observers_and_tenant},
-    {"token.issued", EventAudience::administrators, "sha256"},
-    {"token.revoked", EventAudience::administrators},
-    {"leader.began", EventAudience::observers},
-    {"job.queued", EventAudience::observers_and_tenant},
-    {"job.placed", EventAudience::observers_and_tenant},
-    {"job.waits", EventAudience::observers_and_tenant},
-    {"job.evicted", EventAudience::observers_and_tenant},
-    {"job.accepted", EventAudience::observers_and_tenant},
-    {"job.running", EventAudience::observers_and_tenant},
-    {"job.releasing", EventAudience::observers_and_tenant},
-    {"job.freed", EventAudience::observers_and_tenant},
-    {"job.overdue", EventAudience::observers_and_tenant},
-    {"job.offerExpired", EventAudience::observers_and_tenant},
-    {"job.moveOffered", EventAudience::observers_and_tenant},
-    {"job.moveAccepted", EventAudience::observers_and_tenant},
-    {"job.moveEnded", EventAudience::observers_and_tenant},
-    {"job.moved", EventAudience::observers_and_tenant},
-    {"job.damaged", EventAudience::observers_and_tenant},
-    {"job.whole", EventAudience::observers_and_tenant},
-    {"job.checkpointed", EventAudience::observers_and_tenant},
-    {"job.ended", EventAudience::observers_and_tenant},
-    {"job.changed", EventAudience::observers_and_tenant},
-    {"job.reordered", EventAudience::observers_and_tenant},
-    {"job.held", EventAudience::observers_and_tenant},
-    {"job.released", EventAudience::observers_and_tenant},
-    {"webhook.put", EventAudience::operators_and_tenant, "secret"},
-    {"webhook.removed", EventAudience::operators_and_tenant},
-    {"webhook.delivered", EventAudience::operators_and_tenant},
-    {"webhook.failing", EventAudience::operators_and_tenant},
-    {"webhook.disabled", EventAudience::operators_and_tenant},
-    {"queue.policyPut", EventAudience::observers},
-    {"reservation.put", EventAudience::observers},
-    {"reservation.begun", EventAudience::observers},
-    {"reservation.removed", EventAudience::observers},
-    {"subnet.modeSet", EventAudience::observers},
-    {"subnet.keyRotated", EventAudience::observers},
-    {"subnet.spreadSet", EventAudience::observers},
-    {"drain.requested", EventAudience::observers},
-    {"drain.advanced", EventAudience::observers},
-    {"drain.completed", EventAudience::observers},
-    {"drain.cleared", EventAudience::observers},
-    {"link.down", EventAudience::observers},
-    {"link.up", EventAudience::observers},
-    {"link.changed", EventAudience::observers},
-    {"link.released", EventAudience::observers},
-    {"alarm.raised", EventAudience::observers_and_tenant},
-    {"alarm.cleared", EventAudience::observers_and_tenant},
-    {"alarm.acknowledged", EventAudience::observers},
-    {"alarm.reopened", EventAudience::observers},
-    {"alarm.muted", EventAudience::observers},
-    {"alarm.unmuted", EventAudience::observers},
-    {"route.programmed", EventAudience::observers},
-    {"route.inForce", EventAudience::observers},
-    {"route.costsSet", EventAudience::observers},
-    {"route.rebalanced", EventAudience::observers},
-    {"qos.limits", EventAudience::observers},
-    {"qos.programmed", EventAudience::observers},
-    {"qos.offered", EventAudience::observers},
-    {"qosClasses.put", EventAudience::observers},
-    {"contract.put", EventAudience::observers_and_tenant},
-    {"contract.removed", EventAudience::observers_and_tenant},
-    {"guarantee.atRisk", EventAudience::observers_and_tenant},
-    {"guarantee.restored", EventAudience::observers_and_tenant},
-    {"guarantee.coverage", EventAudience::observers_and_tenant},
-    {"guarantee.laneChanged", EventAudience::observers_and_tenant},
-    {"guarantee.amended", EventAudience::observers_and_tenant},
-    {"event.damaged", EventAudience::observers},  // in the place of one that cannot be read: db::kDamagedKind
+#include "services/control/events/event_kinds.inc"
 };
 
 // Null: a kind of a newer version, of which nothing is known.
@@ -120,7 +51,7 @@ class EventKind {
  public:
   template <std::size_t N>
   consteval EventKind(const char (&name)[N]) : name_(name) {
-    if (!is_event_kind(name_)) throw "a kind of event without an audience: add it to kEventKinds";
+    if (!is_event_kind(name_)) throw "a kind of event that the contract does not describe: add it to x-events in api/openapi.yaml";
   }
   constexpr operator std::string_view() const { return name_; }
   friend constexpr bool operator==(EventKind kind, std::string_view name) { return kind.name_ == name; }
