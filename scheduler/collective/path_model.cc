@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fabric/flow/directed_link.h"
+
 namespace railweave::scheduler {
 
 namespace {

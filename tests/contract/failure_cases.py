@@ -184,7 +184,7 @@ def what_exists(session):
                 "putContract": {"path": {"tenant": "spare-2"}, "body": {}},
                 "putWebhook": {"path": {"name": "kept"}, "body": WRITES["putWebhook"]["body"]},
                 "putReservation": {"path": {"name": "kept"}, "body": WRITES["putReservation"]["body"]},
-                "repairJob": {"path": {"id": "job-000001"}, "body": {}},
+                "repairJob": {"path": {"id": "job-000001"}, "body": {}}, "freedJob": {"path": {"id": "job-000001"}, "body": {}},
                 "putSubnetMode": {"path": {"id": "compute"}, "body": {"mode": "observe"}}}
     held = [operation for operation in session.contract.operations.values()
             if "precondition.exists" in operation.codes.get(412, [])]

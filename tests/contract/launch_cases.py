@@ -155,4 +155,27 @@ def moves(session):
         session.call("completeJob", 200, path={"id": name}, query={"freed": "true"})
 
 
-CASES = [acknowledged, refused, deadlines, moves]
+def left(session):
+    """Ranks of a job on one of the four nodes are moved off it: its GPUs pass on when its launcher has freed them."""
+    name = submit(session, name="trains", gpus=None, parallelism={"tensor": GPUS}, launcher={})["id"]
+    offered = session.call("runningJob", 200, path={"id": name}).json
+    [node] = offered["nodeList"]
+    assert offered["launcher"]["left"] == [] and not offered["launcher"]["leftOverdue"], offered["launcher"]
+    moved = session.call("repairJob", 200, path={"id": name}, body={"nodes": [node]}).json
+    assert moved["launcher"]["left"] == [f"{node}:{gpu}" for gpu in range(GPUS)] and moved["launcher"]["deadline"], moved["launcher"]
+    session.call("undrainNode", 204, path={"id": node}, body={})
+    everywhere = submit(session, name="everywhere", gpus=GPUS * 3)["id"]
+    assert state_of(session, everywhere) == "queued", "its processes may still run there"
+    session.call("freedJob", 422, "jobs.notItsNode", path={"id": name}, body={"nodes": moved["nodeList"]})
+    session.call("freedJob", 409, "jobs.launcherFirst", path={"id": name}, body={"nodes": [node], "by": "node"})
+    before = {"If-Match": f'"{name}.{offered["version"]}"'}
+    session.call("freedJob", 412, "precondition.versionDiffers", path={"id": name}, body={"nodes": [node]}, headers=before)
+    now = {"If-Match": session.call("getJob", 200, path={"id": name}).header("ETag")}
+    freed = session.call("freedJob", 200, path={"id": name}, body={"nodes": [node]}, headers=now).json
+    assert freed["phase"] == "running" and freed["launcher"]["left"] == [] and freed["launcher"]["deadline"] is None, freed["launcher"]
+    assert state_of(session, everywhere) == "placed"
+    session.call("cancelJob", 200, path={"id": everywhere})
+    session.call("completeJob", 200, path={"id": name}, query={"freed": "true"})
+
+
+CASES = [acknowledged, refused, deadlines, moves, left]

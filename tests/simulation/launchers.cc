@@ -78,7 +78,7 @@ void Simulation::launch(const Job& job, Random& random, bool is_prompt) {
   if (!is_prompt && random.one_in(3)) {
     std::vector<std::string> all = job.nodes;
     for (const auto& gpu : job.launch->left) all.push_back(gpu.substr(0, gpu.rfind(':')));
-    nodes.push_back(random.any(all));
+    nodes.push_back(all[random.pick(all.size())]);
   }
   const auto& t = auditor_.state().topology();
   std::erase_if(launched.gpus,
@@ -89,7 +89,7 @@ void Simulation::launch(const Job& job, Random& random, bool is_prompt) {
 // Processes of ranks that a repair has moved away from a node are ended, first, and that is said.
 void Simulation::end_left(const Job& job, Random& random) {
   const auto& t = auditor_.state().topology();
-  const std::string gpu = random.any(job.launch->left);
+  const std::string& gpu = job.launch->left[random.pick(job.launch->left.size())];
   const std::string node = gpu.substr(0, gpu.rfind(':'));
   std::erase_if(launched_[job.id].gpus, [&](fabric::GpuId one) {
     return t.name(t.host(one)) == node &&

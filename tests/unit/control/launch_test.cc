@@ -239,9 +239,12 @@ TEST_F(LaunchTest, AJobThatEndsFreesWhatItsRanksLeftToo) {
   const std::string node = job(id)->nodes.front();
   must(RepairJob{id, {node}, {}, "", {}});
   must(ClearDrain{{DrainKind::node, node}, ""});
-  EXPECT_EQ(job(id)->launch->deadline_us - clock_us_.load(), LaunchTerms{}.run_us) << "that of its start stays";
+  const std::int64_t to_run_by_us = job(id)->launch->deadline_us;
+  EXPECT_NEAR(static_cast<double>(to_run_by_us - clock_us_), static_cast<double>(LaunchTerms{}.run_us), 1'000.0)
+      << "that of its start stays";
   must(AdvanceLaunch{id, LaunchPhase::running});
-  EXPECT_EQ(job(id)->launch->deadline_us - clock_us_.load(), LaunchTerms{}.release_us);
+  EXPECT_LT(job(id)->launch->deadline_us, to_run_by_us);
+  EXPECT_NE(job(id)->launch->deadline_us, 0);
   must(EndJob{id, JobState::completed, "done", {}});
   must(FreeJob{id, job(id)->nodes});
   EXPECT_TRUE(job(id)->is_releasing()) << "of the other node nothing was said";
@@ -272,10 +275,11 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
   LaunchDeadlines deadlines;                           // follows all states, asked for another time at each
   std::mt19937_64 later(11);
   std::uint64_t late = 0;
-  for (int step = 0; step < 1'500; ++step) {
-    if (jobs.size() < 12 && random() % 2 == 0) {
+  for (int step = 0; step < 2'000; ++step) {
+    if (jobs.size() < (step % 400 < 200 ? 4U : 12U) && random() % 2 == 0) {  // with room for repairs, and without
       const char* priorities[] = {"low", "normal", "high"};
-      jobs.push_back(submit(1 + static_cast<std::uint32_t>(random() % 24), priorities[random() % 3]));
+      jobs.push_back(
+          submit(1 + static_cast<std::uint32_t>(random() % (random() % 3 == 0 ? 24 : 5)), priorities[random() % 3]));
       if (job(jobs.back()) == nullptr) jobs.pop_back();
     }
     if (jobs.empty()) continue;
@@ -299,6 +303,7 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
         }
         break;
       case 4:
+      case 6:
         if (before->launch->phase != LaunchPhase::offered && !before->nodes.empty() &&
             ask(RepairJob{id, {before->nodes[random() % before->nodes.size()]}, {}, "", {}})) {
           const auto& gpus = job(id)->placement.gpu_of_rank;
@@ -308,15 +313,18 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
         for (const auto& [target, drain] : DrainTable(*loop_->state()->drains)) must(ClearDrain{target, ""});
         break;
       case 5:
-        if (!before->launch->left.empty() && !before->is_releasing()) {
-          const std::string left = before->launch->left.front();
+        for (const JobId one : jobs) {
+          const JobPtr now = job(one);
+          if (now->launch->left.empty() || now->is_releasing()) continue;
+          const std::string left = now->launch->left.front();
           const std::string node = left.substr(0, left.rfind(':'));
-          std::erase_if(processes[id], [&](fabric::GpuId gpu) {
+          std::erase_if(processes[one], [&](fabric::GpuId gpu) {
             return topology().name(topology().host(gpu)) == node &&
-                   std::ranges::find(before->placement.gpu_of_rank, gpu) == before->placement.gpu_of_rank.end();
+                   std::ranges::find(now->placement.gpu_of_rank, gpu) == now->placement.gpu_of_rank.end();
           });
-          must(FreeJob{id, {node}, false, before->version});
+          must(FreeJob{one, {node}, false, now->version});
           ++left_freed;
+          break;
         }
         break;
       default:
