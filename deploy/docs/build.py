@@ -15,7 +15,8 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "api/python"))
+sys.path[:0] = [str(ROOT / "api"), str(ROOT / "api/python")]
+import event_data  # noqa: E402
 import generate  # noqa: E402
 
 LINK = re.compile(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)")
@@ -154,12 +155,11 @@ def events(contract):
     """Each kind, who is shown it, and what its data is."""
     readers = {"observers": "viewers, operators, administrators", "observersAndTenant": "viewers, operators, administrators, the tenant's members",
                "operatorsAndTenant": "operators, administrators, the tenant's members", "administrators": "administrators"}
-    means = contract["x-event-fields"]
     out = ["# Events\n\nWhat `GET /v1/events`, its stream and webhooks tell, made of [api/openapi.yaml](files/api/openapi.yaml). "
            "A field with ? is not in all of them; more fields may come, and readers ignore what they do not know.\n\n"
            "| type | what happened | data | shown to |\n|---|---|---|---|\n"]
     for kind, rules in contract["x-events"].items():
-        data = "; ".join(f"{'' if name == '*' else f'`{name}` '}{cell(means[one]['description']).rstrip('.')}" for name, one in rules["data"].items())
+        data = "; ".join(f"`{name}{'' if always else '?'}` {cell(text).rstrip('.')}".rstrip() for name, always, text in event_data.fields_of(contract, kind))
         out.append(f"| `{kind}` | {cell(rules['what'])} | {data} | {readers[rules['for']]} |\n")
     return "".join(out)
 

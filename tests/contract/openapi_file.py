@@ -5,16 +5,21 @@ Only what this project uses of OpenAPI is known here; anything else is a finding
 import functools
 import json
 import re
+import sys
+from pathlib import Path
 
 import jsonschema
 import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "api"))
+import event_data  # noqa: E402
 
 ROLES = {"viewer", "member", "operator", "administrator", "agent"}
 METHODS = ("get", "put", "post", "delete", "patch")
 
 # Keys an object of the document may have, and those it must have (marked *).
 KEYS = {
-    "document": "openapi* info* servers tags security* paths* components x-everywhere*",
+    "document": "openapi* info* servers tags security* paths* components x-everywhere* x-events*",
     "info": "title* version* summary description",
     "path": "summary description parameters get put post delete patch",
     "operation": "operationId* tags* summary* description parameters requestBody responses* x-codes x-roles security",
@@ -143,6 +148,8 @@ class Inspection:
         for status, response in document["x-everywhere"]["responses"].items():
             self.response(status, response, f"#/x-everywhere/responses/{status}")
         self.codes(document["x-everywhere"], "#/x-everywhere", set())
+        for fault in event_data.faults(document):
+            self.say("#/x-events", fault)
         for path, item in document["paths"].items():
             self.path(path, item)
         for name, schema in document["components"]["schemas"].items():

@@ -64,7 +64,18 @@ void Simulation::launch(const Job& job, Random& random, bool is_prompt) {
       (void)ask(AdvanceLaunch{id, LaunchPhase::running});
       return;
     case LaunchPhase::running:
-      if (!job.launch->left.empty() && (is_prompt || random.one_in(3))) return end_left(job, random);
+      if (!job.launch->left.empty()) {
+        if (is_prompt || random.one_in(5)) return end_left(job, random);
+        // The node is back before the launcher has ended anything.
+        const std::string& gpu = job.launch->left.front();
+        const DrainTarget drain{DrainKind::node, gpu.substr(0, gpu.rfind(':'))};
+        if (auditor_.state().drains->contains(drain)) (void)ask(ClearDrain{drain, ""});
+        return;
+      }
+      if (!is_prompt && random.one_in(8)) {  // one of its nodes is said to be lost
+        (void)ask(RepairJob{id, {job.nodes[random.pick(job.nodes.size())]}, {}, "", {}});
+        return;
+      }
       if (!random.one_in(12)) return;
       launched_.erase(id);  // its processes end by themselves
       (void)ask(EndJob{id, JobState::completed, "", {}, true});
