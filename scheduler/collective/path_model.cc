@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "fabric/flow/directed_link.h"
-
 namespace railweave::scheduler {
 
 namespace {

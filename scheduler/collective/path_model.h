@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "fabric/flow/flow_paths.h"
 #include "fabric/flow/pair_paths.h"
 #include "scheduler/collective/gpu_ports.h"
 #include "scheduler/collective/latency.h"

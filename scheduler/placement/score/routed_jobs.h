@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "fabric/flow/flow_paths.h"
 #include "fabric/routing/plane/forwarding_tables.h"
 #include "scheduler/placement/score/bundle_traffic.h"
 #include "scheduler/placement/score/route_scorer.h"

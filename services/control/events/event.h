@@ -138,7 +138,7 @@ struct JobMoved {
   Message reason;
   std::optional<scheduler::Prediction> predicted;   // at the new place; none in events of older versions
   std::vector<scheduler::CpuSeats> cpu_seats = {};  // as Placement::cpu_seats, after the move
-  std::vector<std::string> left = {};               // GPUs that are its launcher's to free, as Launch::left; more of them
+  std::vector<std::string> left = {};  // GPUs that are its launcher's to free, as Launch::left; more of them
 };
 struct JobDamaged {
   JobId id;

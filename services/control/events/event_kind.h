@@ -51,7 +51,8 @@ class EventKind {
  public:
   template <std::size_t N>
   consteval EventKind(const char (&name)[N]) : name_(name) {
-    if (!is_event_kind(name_)) throw "a kind of event that the contract does not describe: add it to x-events in api/openapi.yaml";
+    if (!is_event_kind(name_))
+      throw "a kind of event that the contract does not describe: add it to x-events in api/openapi.yaml";
   }
   constexpr operator std::string_view() const { return name_; }
   friend constexpr bool operator==(EventKind kind, std::string_view name) { return kind.name_ == name; }

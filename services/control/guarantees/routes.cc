@@ -9,7 +9,6 @@
 
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/route_changes.h"
-#include "fabric/flow/flow_paths.h"
 #include "fabric/routing/plane/live_plane.h"
 #include "services/control/guarantees/port_rules.h"
 

@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/flow/flow_paths.h"
 #include "scheduler/collective/routed_traffic.h"
 #include "services/control/views/job_ports.h"
 

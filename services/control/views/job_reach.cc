@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/flow/flow_paths.h"
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/collective/routed_traffic.h"
 #include "scheduler/placement/score/job_traffic.h"

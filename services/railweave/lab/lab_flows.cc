@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/flow/flow_paths.h"
 #include "fabric/routing/engine_registry.h"
 #include "fabric/routing/traffic/traffic_balance.h"
 #include "services/railweave/command_line/number_option.h"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/flow/flow_paths.h"
 #include "fabric/generate/generate.h"
 #include "fabric/routing/engine_registry.h"
 #include "scheduler/collective/fabric_bundles.h"

@@ -49,6 +49,22 @@ class LaunchTest : public ControlTest {
     const auto gpus = job(id)->placement.held_gpus();
     processes.insert(gpus.begin(), gpus.end());
   }
+  // Of the first job that has left a node and goes on: its processes there end, and that is said. False: there is none.
+  bool end_left(const std::vector<JobId>& jobs, std::map<JobId, std::set<fabric::GpuId>>& processes) {
+    for (const JobId id : jobs) {
+      const JobPtr now = job(id);
+      if (now->launch->left.empty() || now->is_releasing()) continue;
+      const std::string& left = now->launch->left.front();
+      const std::string node = left.substr(0, left.rfind(':'));
+      std::erase_if(processes[id], [&](fabric::GpuId gpu) {
+        return topology().name(topology().host(gpu)) == node &&
+               std::ranges::find(now->placement.gpu_of_rank, gpu) == now->placement.gpu_of_rank.end();
+      });
+      must(FreeJob{id, {node}, false, now->version});
+      return true;
+    }
+    return false;
+  }
   [[nodiscard]] const fabric::Topology& topology() const { return loop_->state()->topology(); }
   // Held to a look at every job: what is due then, and when something is.
   void expect_followed(LaunchDeadlines& deadlines, std::int64_t now_us, const std::string& when) const {
@@ -313,19 +329,7 @@ TEST_F(LaunchTest, NoGpuHasProcessesOfTwoJobs) {
         for (const auto& [target, drain] : DrainTable(*loop_->state()->drains)) must(ClearDrain{target, ""});
         break;
       case 5:
-        for (const JobId one : jobs) {
-          const JobPtr now = job(one);
-          if (now->launch->left.empty() || now->is_releasing()) continue;
-          const std::string left = now->launch->left.front();
-          const std::string node = left.substr(0, left.rfind(':'));
-          std::erase_if(processes[one], [&](fabric::GpuId gpu) {
-            return topology().name(topology().host(gpu)) == node &&
-                   std::ranges::find(now->placement.gpu_of_rank, gpu) == now->placement.gpu_of_rank.end();
-          });
-          must(FreeJob{one, {node}, false, now->version});
-          ++left_freed;
-          break;
-        }
+        left_freed += end_left(jobs, processes) ? 1 : 0;
         break;
       default:
         pass(static_cast<std::int64_t>(random() % 200) * kSecond);

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "fabric/flow/flow_paths.h"
 #include "scheduler/collective/job_flows.h"
 #include "scheduler/placement/placer.h"
 #include "scheduler/placement/score/job_traffic.h"

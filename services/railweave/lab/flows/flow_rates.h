@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "fabric/flow/class_shares.h"
-#include "fabric/flow/flow_paths.h"
 #include "services/railweave/lab/flows/flow_job.h"
 
 namespace railweave::cli {

@@ -1,6 +1,7 @@
 // What the network could do for running jobs: at every hour of a replay the jobs that run are put on the engine's routes as they
 // are, and on what is tried: routes that follow their traffic (fabric/routing/traffic), or classes by their intensity
-// (job_classes.h); or both kinds of routes are tried beside switches that hash flows (fabric/flow/hashed_paths.h). How fast their steps go is told by two judges. The replay itself is not changed by it.
+// (job_classes.h); or both kinds of routes are tried beside switches that hash flows (fabric/flow/hashed_paths.h). How fast
+// their steps go is told by two judges. The replay itself is not changed by it.
 //
 //   model   the shares of links that predictions have (scheduler/placement/score/contention.h)
 //   flows   max-min fair rates of a job's flows beside those of the others, each at the mean rate of its step; among classes

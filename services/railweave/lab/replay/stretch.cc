@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "fabric/flow/flow_paths.h"
 #include "scheduler/collective/path_model.h"
 #include "scheduler/placement/score/job_traffic.h"
 #include "services/railweave/lab/replay/flow_period.h"
