@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The data of events as the journal keeps it, kind by kind, beside what the contract says of it: a field that is new in the one and not in the
-other is shown to clients that nobody told of it.
+other is shown to clients that no one told of it.
 
 event_data_test.py OPENAPI EVENTS     EVENTS: a line each, the kind and the data (tests/unit/codec/golden/events.txt)
 """

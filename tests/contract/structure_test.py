@@ -61,7 +61,7 @@ BREACHES = [
     ("an operation for a role that is none", lambda d: job_get(d).update({"x-roles": ["king"]}), "x-roles"),
     ("a problem without its codes", lambda d: job_get(d)["x-codes"].pop("404"), "x-codes"),
     ("a status that is none", lambda d: job_get(d)["responses"].update({"20": {"description": "x"}}), "is no status"),
-    ("an event that nobody describes", lambda d: d["x-events"].pop("job.moved"), "is not described in x-events"),
+    ("an event that no one describes", lambda d: d["x-events"].pop("job.moved"), "is not described in x-events"),
     ("another version of OpenAPI", lambda d: d.update(openapi="3.0.3"), "3.1"),
 ]
 

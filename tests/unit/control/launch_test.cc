@@ -272,7 +272,7 @@ TEST_F(LaunchTest, AJobThatEndsFreesWhatItsRanksLeftToo) {
   restart();
 }
 
-// Nobody started anything for an offer.
+// No one started anything for an offer.
 TEST_F(LaunchTest, AnOfferThatIsRepairedLeavesNothing) {
   start_with_hosts(2);
   const JobId id = submit(8);
