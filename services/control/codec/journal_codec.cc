@@ -23,6 +23,7 @@
 #include "services/control/codec/record_chain.h"
 #include "services/control/codec/report_rows.h"
 #include "services/control/codec/request_origin_json.h"
+#include "services/control/codec/step_json.h"
 #include "services/control/codec/tenant_json.h"
 #include "services/control/codec/webhook_json.h"
 #include "services/control/events/apply.h"
@@ -136,6 +137,7 @@ Result<EventBody> decode_body(const db::Record& record, const Json& data, const 
   if (auto event = queue_event_from_json(record.kind, data, before.topology())) return std::move(*event);
   if (auto event = guarantee_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = job_change_from_json(record.kind, data)) return std::move(*event);
+  if (auto event = step_event_from_json(record.kind, data)) return std::move(*event);
   if (auto event = webhook_event_from_json(record.kind, data)) return std::move(*event);
   ObjectReader reader(data, "/data");
   if (record.kind == "topology.accepted") {
@@ -318,6 +320,7 @@ std::string JournalCodec::encode_state(const ClusterState& state) const {
   if (!state.leader.name.empty()) value["leader"] = leader_to_json(state.leader);
   if (!state.access_tokens->empty()) value["tokens"] = access_tokens_to_json(*state.access_tokens);
   if (!state.webhooks->empty()) value["webhooks"] = webhooks_to_json(*state.webhooks);
+  if (auto steps = step_times_to_json(state.steps); !steps.empty()) value["steps"] = std::move(steps);
   Out ended = Out::array();
   for (const auto id : *state.ended) ended.push_back(id.number());
   value["ended"] = std::move(ended);
@@ -367,6 +370,7 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   const Json* tokens = reader.take("tokens");
   const Json* leader = reader.take("leader");
   const Json* webhooks = reader.take("webhooks");
+  const Json* steps = reader.take("steps");
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   if (topology == nullptr || tenants == nullptr || jobs == nullptr || ended == nullptr) {
     return fail(ErrorKind::internal, "journal.unreadable", "the snapshot lacks a part");
@@ -400,7 +404,8 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
                                    {host_keys, read_host_keys},
                                    {tokens, read_access_tokens},
                                    {leader, read_leader},
-                                   {webhooks, read_webhooks}}) {
+                                   {webhooks, read_webhooks},
+                                   {steps, read_step_times}}) {
     if (part == nullptr) continue;
     if (auto done = read(*part, state); !done) return std::unexpected(done.error());
   }

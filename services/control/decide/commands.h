@@ -23,6 +23,9 @@ DecisionResult decide_command(const DecisionInput& in, const EndJob& command);
 // Never as a whole: the control loop decides its items one after the other (control_loop.cc).
 DecisionResult decide_command(const DecisionInput& in, const SubmitJobs& command);
 
+// step_commands.cc
+DecisionResult decide_command(const DecisionInput& in, const ReportSteps& command);
+
 // job_changes.cc
 DecisionResult decide_command(const DecisionInput& in, const ChangeJob& command);
 

@@ -44,6 +44,7 @@ void drop_oldest_ended(ClusterState& state, std::int64_t now_us) {
     const JobPtr job = state.jobs.find(id);
     if (!job->idempotency_key.empty()) state.idempotency.drop_job({job->key_owner, job->idempotency_key}, now_us);
     state.jobs.erase(id);
+    state.steps.erase(id);
   }
   change(state.ended, [&](auto& ended) { std::erase_if(ended, [&](JobId id) { return dropped.contains(id); }); });
 }
@@ -243,7 +244,7 @@ struct Apply {
     change_job(body.id, [&](Job& job) { job.saved_us = body.saved_us; });
   }
 
-  // alarm_events.h, job_changes.h, subnet_events.h, webhook_events.h
+  // alarm_events.h, job_changes.h, step_events.h, subnet_events.h, webhook_events.h
   template <class Body>
     requires requires(ClusterState& any, const Body& body, const Event& with) { apply_change(any, body, with); }
   void operator()(const Body& body) const {

@@ -264,7 +264,7 @@ struct Command {
                SetSubnetMode, RotateSubnetKey, SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
                ReportDrains, ReportAlarms, AcknowledgeAlarm, MuteAlarm, ReportProgramming, ReportPortLimits, ReportQos,
                PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook,
-               RemoveWebhook, ReportWebhook, ReleaseLink, ReportTables, ReportBalance>
+               RemoveWebhook, ReportWebhook, ReleaseLink, ReportTables, ReportBalance, ReportSteps>
       body;
   RequestOrigin origin = {};
 };

@@ -28,6 +28,7 @@ struct SubjectText {
   std::string operator()(const PutWebhook& command) const { return "webhook/" + command.webhook.name; }
   std::string operator()(const RemoveWebhook& command) const { return "webhook/" + command.name; }
   std::string operator()(const CheckpointJob& command) const { return job(command.id); }
+  std::string operator()(const ReportSteps& command) const { return "steps/" + to_string(command.id); }
   template <class Other>
   std::string operator()(const Other&) const {
     return {};

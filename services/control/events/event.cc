@@ -141,6 +141,14 @@ struct MakeHeading {
     return {event.held ? EventKind("job.held") : EventKind("job.released"), "job", to_string(event.id),
             EventSeverity::info, named(event.id) + " is " + text(event)};
   }
+  EventHeading operator()(const JobStepsReported& event) const {
+    using Pace = JobStepsReported::Pace;
+    return {event.pace == Pace::slow     ? EventKind("job.slow")
+            : event.pace == Pace::onPace ? EventKind("job.onPace")
+                                         : EventKind("job.stepsReported"),
+            "job", to_string(event.id), event.pace == Pace::slow ? EventSeverity::warning : EventSeverity::info,
+            named(event.id) + " " + text(event)};
+  }
   EventHeading operator()(const WebhookPut& event) const {
     return {"webhook.put", "webhook", event.webhook.name, EventSeverity::info,
             "webhook '" + event.webhook.name + "' set"};

@@ -21,6 +21,7 @@
 #include "services/control/events/alarm_events.h"
 #include "services/control/events/event_kind.h"
 #include "services/control/events/job_changes.h"
+#include "services/control/events/step_events.h"
 #include "services/control/events/subnet_events.h"
 #include "services/control/events/webhook_events.h"
 #include "services/control/state/access_token.h"
@@ -264,7 +265,7 @@ using EventBody =
                  AlarmAcknowledged, RoutesProgrammed, QosProgrammed, PortLimitsRead, ContractPut, ContractRemoved,
                  QosClassesPut, GuaranteeChanged, TokenIssued, TokenRevoked, LeaderBegan, JobChanged, JobReordered,
                  JobHeld, WebhookPut, WebhookRemoved, WebhookAdvanced, LinkReleased, SubnetTablesReported, AlarmMuted,
-                 RoutesRebalanced>;
+                 RoutesRebalanced, JobStepsReported>;
 
 // Who asked for a change besides the actor's name, and by which request: for the audit trail, no part of the state.
 struct RequestOrigin {

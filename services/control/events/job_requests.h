@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/base/message.h"
 #include "services/control/state/job_id.h"
 
 namespace railweave::control {
@@ -48,6 +49,15 @@ struct ChangeJob {
   std::string reason;
   bool by_member = false;  // else by an operator, who may do more
   std::optional<std::uint64_t> if_version;
+};
+
+// A job's report: one rank of it says for all how long its steps took since the last report.
+struct ReportSteps {
+  JobId id;
+  std::uint64_t steps = 0;
+  double seconds = 0;
+  std::string workload;  // "": as before, else the job's name
+  Message on_path;       // what is known of its path by whoever asks; kept where the job becomes slow by this
 };
 
 }  // namespace railweave::control

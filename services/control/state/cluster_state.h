@@ -29,6 +29,7 @@
 #include "services/control/state/port_limits.h"
 #include "services/control/state/queue_rules.h"
 #include "services/control/state/route_basis.h"
+#include "services/control/state/step_times.h"
 #include "services/control/state/subnet_mode.h"
 #include "services/control/state/subnet_spread.h"
 #include "services/control/state/subnet_tables.h"
@@ -76,6 +77,7 @@ struct ClusterState {
   std::shared_ptr<const std::set<JobId>> guaranteed;      // placed jobs that have a guarantee
   std::shared_ptr<const std::set<JobId>> relabelled;      // placed jobs with earlier_levels
   JobTable jobs;
+  StepTable steps;  // of jobs that report them, ended ones too
   IdempotencyTable idempotency;
   std::shared_ptr<const SubnetPolicyTable> subnet_policies;
   std::shared_ptr<const SubnetSpreadTable> subnet_spreads;

@@ -46,7 +46,8 @@ func (e *entry) current(gpus int) bool { return e.chunks == gpus && e.moved <= e
 
 // stays are events of a job after which its ranks are where they were.
 var stays = map[string]bool{"job.accepted": true, "job.running": true, "job.checkpointed": true,
-	"job.moveOffered": true, "job.moveAccepted": true, "job.moveEnded": true}
+	"job.moveOffered": true, "job.moveAccepted": true, "job.moveEnded": true,
+	"job.stepsReported": true, "job.slow": true, "job.onPace": true}
 
 // Book is Railweave's jobs of this cluster that wait or hold GPUs, kept up to date by the stream of events.
 type Book struct {
