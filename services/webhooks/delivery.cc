@@ -25,7 +25,11 @@ api::EventReader reader_of(const control::Webhook& webhook) {
   return {control::Role::member, webhook.tenant, webhook.put_by};
 }
 
+// Reports of steps are many, and tell a person nothing: only a webhook that names them is sent them.
+constexpr std::string_view kStepReport = "job.stepsReported";
+
 bool has_type(const control::Webhook& webhook, std::string_view kind) {
+  if (kind == kStepReport) return std::ranges::find(webhook.types, kind) != webhook.types.end();
   return webhook.types.empty() || std::ranges::any_of(webhook.types, [&](const std::string& type) {
            return type.ends_with('.') ? kind.starts_with(type) : kind == type;
          });

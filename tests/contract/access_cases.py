@@ -211,7 +211,7 @@ def members_see_their_own(service, contract):
     assert len(member.call("listContracts", 200).json["items"]) == 1
     member.call("getTenant", 404, "tenants.notFound", path={"name": "b"})
     member.call("getTenantContract", 404, "contracts.notFound", path={"tenant": "b"})
-    for operation in ("getJob", "listRanks", "cancelJob", "completeJob", "checkpointJob", "getJobCaps", "getJobPartition"):
+    for operation in ("getJob", "listRanks", "cancelJob", "completeJob", "checkpointJob", "getJobSteps", "getJobCaps", "getJobPartition"):
         member.call(operation, 404, "jobs.notFound", path={"id": theirs})
     member.call("repairJob", 404, "jobs.notFound", path={"id": theirs}, body={})
     member.call("cancelJob", 404, "jobs.notFound", path={"id": theirs}, headers={"If-Match": f'"{theirs}.1"'})

@@ -40,6 +40,7 @@ import shape_cases  # noqa: E402
 import share_cases  # noqa: E402
 import site_cases  # noqa: E402
 import spread_cases  # noqa: E402
+import step_cases  # noqa: E402
 import tenant_cases  # noqa: E402
 import webhook_cases  # noqa: E402
 from contract import Contract  # noqa: E402
@@ -162,7 +163,7 @@ class Run:
 
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, advice_cases, queue_cases,
-                   job_change_cases, launch_cases, event_cases, shape_cases, gang_cases,
+                   job_change_cases, launch_cases, step_cases, event_cases, shape_cases, gang_cases,
                    guarantee_cases, agent_cases, reroute_cases, spread_cases, webhook_cases, null_cases, service_cases,
                    http_cases)
         with Service(self.options.railweaved) as service:

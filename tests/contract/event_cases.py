@@ -17,7 +17,7 @@ def events(session):
         "drain.completed", "drain.cleared", "topology.differs", "contract.put", "contract.removed", "link.down", "link.up",
         "alarm.raised", "alarm.cleared", "job.damaged", "job.whole", "guarantee.atRisk", "job.changed", "job.held", "job.released",
         "job.reordered", "job.accepted", "job.running", "job.releasing", "job.freed", "job.overdue", "job.offerExpired",
-        "job.moveOffered", "job.moveAccepted", "job.moveEnded"}, f"all types were seen: {sorted(seen)}"
+        "job.moveOffered", "job.moveAccepted", "job.moveEnded", "job.stepsReported"}, f"all types were seen: {sorted(seen)}"
     items, cursor = [], None
     while True:
         page = session.call("listEvents", 200, query={"limit": "7", **({"cursor": cursor} if cursor else {})}).json

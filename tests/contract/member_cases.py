@@ -60,10 +60,10 @@ def nothing_of_others_is_read(service, contract):
     two = Two(service, contract)
     own, alarm = two.own, next(alarm["id"] for alarm in two.alarms if {two.own, two.theirs} <= set(alarm["jobs"]))
     paths = {"getJob": {"id": own}, "listRanks": {"id": own}, "getTenant": {"name": "a"}, "getTenantContract": {"tenant": "a"},
-             "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getJobPorts": {"id": own}, "getJobTraffic": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
+             "getJobCaps": {"id": own}, "getJobPartition": {"id": own}, "getJobPorts": {"id": own}, "getJobTraffic": {"id": own}, "getJobSteps": {"id": own}, "reportJobSteps": {"id": own}, "getAlarm": {"id": alarm}, "checkpointJob": {"id": own},
              "repairJob": {"id": own}, "changeJob": {"id": two.patient}, "getWebhook": {"name": "our-hook"},
              "putWebhook": {"name": "our-hook"}, "removeWebhook": {"name": "our-hook"}, "completeJob": {"id": own}, "cancelJob": {"id": two.patient}}
-    bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "advisePlacement": {"job": two.wide, "nodes": ["node-1"]}, "repairJob": {"nodes": ["node-4"]},
+    bodies = {"submitJob": two.wide, "queryPlacement": two.wide, "advisePlacement": {"job": two.wide, "nodes": ["node-1"]}, "repairJob": {"nodes": ["node-4"]}, "reportJobSteps": {"steps": 10, "seconds": 5},
               "changeJob": {"hold": True, "before": two.behind}, "submitJobs": {"items": [{"key": "ours", **two.wide}]},
               "queryPlacements": {"items": [two.wide]}, "putWebhook": {"url": "https://ours.invalid/"}}
     asked = [operation for operation in contract.operations.values()

@@ -19,14 +19,14 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 sys.path.insert(0, str(ROOT / "api/python"))
 import railweave as package  # noqa: E402
 from ports import free_ports  # noqa: E402
-from railweave import Problem, Railweave, Unreachable  # noqa: E402
+from railweave import Problem, Railweave, StepReporter, Unreachable  # noqa: E402
 from railweave.client import TABLE  # noqa: E402
 from service import Service  # noqa: E402
 from waiting import until  # noqa: E402
 
 BIN = Path(sys.argv[1]).resolve()
 # What a read of one thing is asked for; those that are not here need something that this fabric does not have.
-NAMES = {"get_job": "job", "list_ranks": "job", "get_job_traffic": "job", "get_job_ports": "job", "get_tenant": "tenant", "get_node": "node", "get_link": "link",
+NAMES = {"get_job": "job", "list_ranks": "job", "get_job_traffic": "job", "get_job_ports": "job", "get_job_steps": "job", "get_tenant": "tenant", "get_node": "node", "get_link": "link",
          "get_link_history": "link", "get_link_traffic": "link"}
 
 
@@ -38,6 +38,39 @@ def refused(call, kind, **expected):
             assert getattr(error, name) == value, (name, getattr(error, name), error)
         return error
     raise AssertionError(f"no {kind.__name__}")
+
+
+def steps_are_reported(client):
+    """From a loop that runs as it would without: also where no one answers, and where nothing may be reported."""
+    job = client.submit_job(body={"tenant": "research", "name": "trains", "gpus": 1})["id"]
+    with StepReporter(job, interval=0.2, warm_up=2, url=client.url, token=client.token) as steps:
+        for _ in range(40):
+            time.sleep(0.02)
+            steps.step()
+        until("a report", lambda: steps.reported > 0)
+    told = client.get_job_steps(job)
+    period, = told["periods"]
+    assert told["workload"] == "trains" and 0 < period["steps"] <= 38 and 20 <= period["stepMs"] < 40, told
+    assert steps.reported + steps._steps == 38, "the rest was too soon, and is kept"
+    assert steps.problem is None or steps.problem.code == "steps.tooSoon", steps.problem
+    silent = StepReporter(job, interval=0.05, url="http://127.0.0.1:1")
+    refused_ = StepReporter("job-999999", interval=0.05, url=client.url, token=client.token)
+    wrong = StepReporter(job, url="ftp://nothing")
+    other = StepReporter(job, rank=1, url=client.url)
+    for reporter in (silent, refused_, wrong, other):
+        reporter.begin()
+        before = time.perf_counter()
+        for _ in range(20_000):
+            reporter.step()
+        assert time.perf_counter() - before < 1, "a step is a few microseconds"
+    until("both were refused", lambda: isinstance(silent.problem, Unreachable) and isinstance(refused_.problem, Problem))
+    for reporter in (silent, refused_, wrong, other):
+        before = time.monotonic()
+        reporter.close()
+        assert time.monotonic() - before < 3 and reporter.reported == 0
+    assert isinstance(wrong.problem, ValueError) and refused_.problem.code == "jobs.notFound", (wrong.problem, refused_.problem)
+    assert client.get_job_steps(job)["periods"] == told["periods"], "another rank says nothing"
+    client.complete_job(job)
 
 
 def table_is_the_contract():
@@ -139,6 +172,7 @@ def main():
             job = changes_and_refusals(client)
             read = every_read(client, job)
             examples_run(client)
+            steps_are_reported(client)
             assert Railweave(f"unix:{socket_at}", "").get_caller()["role"] == "administrator", "root is known at the socket"
             refused(lambda: Railweave(client.url, "rw_" + "a" * 12 + "_" + "b" * 43).list_jobs(), Problem, status=401)
             streams(service, client)

@@ -221,6 +221,15 @@ def comes_through_trouble(programs):
         story.cli("jobs", "submit", "--tenant", "research", "--gpus", "1")
         wait_until(lambda: receiver.got, "the job")
         assert {json.loads(body)["type"] for _, _, body in receiver.got} == {"job.placed"}, receiver.got
+        # What jobs report of their steps is sent where it is named itself.
+        reports = Receiver()
+        story.set(reports, "reports", types=["job.stepsReported"])
+        story.cli("jobs", "report-steps", "job-000001", "--steps", "3", "--seconds", "2")
+        wait_until(lambda: reports.got, "the report")
+        story.cli("jobs", "complete", "job-000001")
+        wait_until(lambda: any(json.loads(body)["type"] == "job.ended" for _, _, body in receiver.got), "the end of the job")
+        assert {json.loads(body)["type"] for _, _, body in receiver.got} == {"job.placed", "job.ended"}, receiver.got
+        story.cli("webhooks", "remove", "reports")
         slow.released.set()
         story.cli("webhooks", "remove", "slow")
         story.service.stop()

@@ -28,6 +28,7 @@ void add_job_change_routes(RouteTable& routes, const std::shared_ptr<JobAnswers>
 void add_job_batch_routes(RouteTable& routes);
 void add_job_ports_routes(RouteTable& routes);
 void add_job_traffic_routes(RouteTable& routes);
+void add_step_routes(RouteTable& routes);
 void add_placement_query_routes(RouteTable& routes);
 void add_placement_advice_routes(RouteTable& routes);
 void add_lab_routes(RouteTable& routes);  // planning on fabrics of a request's own

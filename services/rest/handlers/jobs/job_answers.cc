@@ -81,6 +81,7 @@ bool guarantee_holds(const ControlPlane& plane, const control::ClusterState& sta
 JobBeside beside_of(const ControlPlane& plane, const control::ClusterState& state, const control::Job& job) {
   JobBeside beside;
   beside.contention = contention_of(plane, state, job);
+  beside.steps = state.steps.find(job.id);
   if (job.state == control::JobState::queued) beside.start = expected_start(plane, state, job.id);
   if (job.adopted && job.holds_gpus()) beside.order = adopted_order(plane, state, job);
   beside.guarantee_holds = guarantee_holds(plane, state, job);

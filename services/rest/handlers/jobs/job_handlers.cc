@@ -39,11 +39,18 @@ const PageLimits kRanksPage{.initial = 1000, .max = 100'000};
 
 struct JobFilter {
   std::optional<control::JobState> state;
-  std::optional<std::string> tenant, name;
+  std::optional<std::string> tenant, name, external;  // external: "slurm/48213_7"
 
   [[nodiscard]] bool wants(const control::Job& job) const {
     return (!state || job.state == *state) && (!tenant || job.spec.tenant == *tenant) &&
-           (!name || job.spec.name == *name);
+           (!name || job.spec.name == *name) && (!external || is_external(job.spec.external));
+  }
+
+ private:
+  [[nodiscard]] bool is_external(const scheduler::ExternalId& id) const {
+    const auto slash = external->find('/');
+    return slash != std::string::npos && std::string_view(*external).substr(0, slash) == id.scheduler &&
+           std::string_view(*external).substr(slash + 1) == id.id;
   }
 };
 
@@ -58,6 +65,7 @@ Result<JobFilter> read_job_filter(const Request& request) {
   }
   if (const auto* text = request.query("tenant")) filter.tenant = *text;
   if (const auto* text = request.query("name")) filter.name = *text;
+  if (const auto* text = request.query("external")) filter.external = *text;
   return filter;
 }
 
@@ -291,10 +299,12 @@ void add_job_routes(RouteTable& routes) {
     return
         [answers, state](const Call& call, const Responder& respond) { return end_job(answers, call, respond, state); };
   };
-  routes.get(
-      "/v1/jobs",
-      {.access = kViewersAndMembers, .query = {"tenant", "state", "name"}, .page = PageLimits{}, .http = compute},
-      list_jobs);
+  routes.get("/v1/jobs",
+             {.access = kViewersAndMembers,
+              .query = {"tenant", "state", "name", "external"},
+              .page = PageLimits{},
+              .http = compute},
+             list_jobs);
   routes.post("/v1/jobs", {.access = kOperatorsAndMembers, .http = json},
               [answers](const Call& call, const Responder& respond) { return post_job(answers, call, respond); });
   routes.get("/v1/jobs/{id}", {.access = kViewersAndMembers, .by = AnsweredBy::leader, .http = compute}, get_job);
@@ -316,6 +326,7 @@ void add_job_routes(RouteTable& routes) {
   add_job_batch_routes(routes);
   add_job_ports_routes(routes);
   add_job_traffic_routes(routes);
+  add_step_routes(routes);
   add_placement_query_routes(routes);
   add_placement_advice_routes(routes);
   add_lab_routes(routes);

@@ -23,6 +23,15 @@ void render_jobs(const control::ClusterState& state, PrometheusText& text) {
   text.family("railweave_jobs", Type::gauge, "Jobs that wait in the queue, and that hold GPUs.");
   text.sample({{"state", "queued"}}, queued);
   text.sample({{"state", "placed"}}, known - queued - static_cast<std::uint64_t>(state.ended->size()));
+  std::array<std::uint64_t, 2> paces{};
+  state.steps.visit([&](const control::StepTimes& times) {
+    const auto job = state.jobs.find(times.id);
+    if (job != nullptr && job->holds_gpus() && times.factor) ++paces[times.slow ? 1 : 0];
+  });
+  text.family("railweave_jobs_judged", Type::gauge,
+              "Placed jobs that report their steps, by whether these take as long as predicted.");
+  text.sample({{"pace", "predicted"}}, paces[0]);
+  text.sample({{"pace", "slow"}}, paces[1]);
   std::array<std::uint64_t, 2> guarantees{};
   for (const auto id : *state.guaranteed) {
     const auto job = state.jobs.find(id);

@@ -16,6 +16,7 @@
 #include "services/rest/json/jobs/job_value.h"
 #include "services/rest/json/jobs/launch.h"
 #include "services/rest/json/jobs/placement_value.h"
+#include "services/rest/json/jobs/step_times.h"
 #include "services/rest/json/ranks/library_variables.h"
 #include "services/rest/json/rate_value.h"
 #include "services/rest/json/time_value.h"
@@ -138,10 +139,11 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
 }
 
 std::string beside_digest(const JobBeside& beside) {
-  if (!beside.contention && !beside.order && !beside.guarantee_holds) return {};
+  if (!beside.contention && !beside.order && !beside.guarantee_holds && !beside.steps) return {};
   std::string text = beside.guarantee_holds ? "holds" : "";
   text += beside.contention ? dump(to_json(*beside.contention)) : std::string();
   if (beside.order) text += dump(order_json(*beside.order));
+  if (beside.steps) text += fmt::format("steps {}", beside.steps->version);
   return sha256_hex(text).substr(0, 12);
 }
 
@@ -168,6 +170,7 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
   value["launcher"] = launcher_json(job, reader);
   value["notBefore"] = time_or_null(job.not_before_us);
   value["checkpointedAt"] = time_or_null(job.saved_us);
+  value["steps"] = beside.steps ? step_times_json(job.id, beside.steps.get(), reader) : Out(nullptr);
   value["damage"] = job.damage.empty() ? Out(nullptr) : Out(job.damage.text(reader));
   value["guarantee"] = job.guarantee ? guarantee_out(*job.guarantee, beside.guarantee_holds, reader) : Out(nullptr);
   Out levels = Out::array();

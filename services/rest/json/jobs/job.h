@@ -48,6 +48,7 @@ struct JobBeside {
   std::optional<control::JobContention> contention = std::nullopt;  // with other placed jobs
   std::optional<scheduler::RankOrder> order = std::nullopt;         // of an adopted job
   std::optional<control::ExpectedStart> start = std::nullopt;       // of a waiting job
+  control::StepTimesPtr steps = nullptr;                            // that it has reported
   bool guarantee_holds = false;                                     // it is in force; else planned, or at risk
 };
 
