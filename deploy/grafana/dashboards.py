@@ -37,6 +37,8 @@ OVERVIEW = [
     graph("GPUs by tenant", (shown("railweave_tenant_gpus_held", "tenant"), "{{tenant}}")),
     graph("Jobs", (shown("railweave_jobs", "state"), "{{state}}")),
     graph("Guarantees of bandwidth", (shown("railweave_guarantees", "state"), "{{state}}")),
+    graph("Steps that jobs report, beside the prediction", (shown("railweave_jobs_judged", "pace"), "{{pace}}"),
+          what="Placed jobs with a model: slow are those whose steps take 1.5 times as long as predicted."),
     graph("Alarms by kind", (f"max by (kind, severity) (railweave_alarms_by_kind{JOB}) or 0 * max by (severity) (railweave_alarms{JOB})",
                              "{{kind}} {{severity}}"), wide=True),
 ]

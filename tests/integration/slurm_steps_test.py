@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from slurm import wait_for  # noqa: E402
-from slurm_cluster import GRACE, agrees, run  # noqa: E402
+from slurm_cluster import GRACE, ROOT, agrees, run  # noqa: E402
 
 FAR = ["-N2", "-w", "node-01,node-16", "--gres=gpu:8", "--account=research"]  # in two NVLink domains
 NEAR = ["-N2", "--gres=gpu:8", "--account=research"]
@@ -114,9 +114,60 @@ def partitions(cluster):
     cluster.cancel(placed, *watched)
 
 
+TRAINING = f"""#!{sys.executable}
+import os, sys, time
+sys.path.insert(0, {str(ROOT / "api/python")!r})
+from railweave import StepReporter
+far = os.environ["SLURM_JOB_NODELIST"] in ("node-[01,16]", "node-[02,15]")
+with StepReporter(interval=2, warm_up=1) as steps:
+    while True:
+        time.sleep(0.09 if far else 0.06)
+        steps.step()
+"""
+
+
+def reported(cluster, job, least=20):
+    """What the job itself has told, as `jobs show` has it."""
+    def told():
+        key = f"{job}.0"
+        found = cluster.held().get(key) and cluster.service.request("GET", f"/v1/jobs/{cluster.held()[key]}")[2]["steps"]
+        return found if found and found["periods"][-1]["steps"] >= least else None
+    return wait_for(told, lambda: f"{job} reports its steps\n{(cluster.folder / f'out.{job}.4294967294').exists()}\n{cluster.log()}", 60)
+
+
+def measured(cluster):
+    """Jobs of one workload report how long their steps take, by the client that their script uses: two where Slurm puts them, in two
+    domains, and two where Railweave does. The status says what the step has gained; one job alone says nothing."""
+    cluster.end()
+    cluster.start("--step", "observe")
+    with cluster.marking_nothing():
+        far = [cluster.submit("-J", "llama", "-N2", "-w", nodes, "--gres=gpu:8", "--account=research", script=TRAINING) for nodes in ("node-01,node-16", "node-02,node-15")]
+        for job in far:
+            cluster.wait(job, "RUNNING", GRACE - 4)
+    for job in far:
+        told = reported(cluster, job)
+        period, = told["periods"]
+        assert told["workload"] == "llama" and period["placing"] == "observe" and 90 <= period["stepMs"] < 150, told
+    assert "Gain:" not in cluster.railweave("status"), "nothing to compare with"
+    cluster.end()
+    cluster.start()
+    near = [cluster.submit("-J", "llama", *NEAR, script=TRAINING) for _ in range(2)]
+    for job in near:
+        agrees(cluster, job)
+        told = reported(cluster, job)
+        assert told["periods"][-1]["placing"] == "place" and 60 <= told["periods"][-1]["stepMs"] < 89, told
+    said = cluster.railweave("status")
+    found = re.search(r"Gain: +place \(slurm\): steps take ([0-9.]+)% less time \(95%: (-?[0-9.]+)% to ([0-9.]+)%\), measured: 2 jobs with it, 2 without", said)
+    assert found and float(found[2]) <= float(found[1]) <= float(found[3]) and 20 < float(found[1]) < 45, said
+    shown = cluster.railweave("jobs", "show", f"slurm/{near[0]}")
+    assert re.search(r"Steps: +[0-9.]+ ms \(mean of [0-9]+ steps, at place\), reported", shown), shown
+    cluster.cancel(*far, *near)
+
+
 def all_steps(cluster):
     steps(cluster)
     partitions(cluster)
+    measured(cluster)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@
 #include "services/railweave/terminal/age.h"
 #include "services/railweave/terminal/table.h"
 #include "services/railweave/views/control_steps.h"
+#include "services/railweave/views/step_times.h"
 #include "services/railweave/views/subnet.h"
 
 namespace railweave::cli {
@@ -25,6 +26,7 @@ struct Summary {
   Json queue;
   std::uint64_t jobs = 0;
   std::vector<ControlStep> steps;
+  Json gains = Json::array();  // measured
   Json damaged = Json::array();
   Json alarms = Json::array();  // critical ones first
   Json drains = Json::array();
@@ -68,6 +70,9 @@ Summary fetch_summary(Session& session) {
   summary.fabric = service.get(Target("/v1/fabric"));
   summary.queue = service.get(Target("/v1/queue"));
   fetch_jobs(service, summary);
+  api::ClientRequest gains;
+  gains.target = "/v1/gains";  // which services of earlier versions do not have
+  summary.gains = list(service.send(std::move(gains), [](int status) { return status == 404; }).body, "gains");
   summary.tenants = all_items(service, Target("/v1/tenants"));
   std::vector<Json> alarms = all_items(service, Target("/v1/alarms"));
   std::ranges::stable_sort(alarms, std::ranges::less(), alarms_view().order);
@@ -203,6 +208,7 @@ void print_status(Session& session, const Summary& summary) {
                                                : step.scheduler,
               control_step_text(step));
   }
+  for (const auto& gain : summary.gains) sheet.add("Gain", gain_text(gain));
   output.text(sheet.text(output.terminal()));
   Table table({{"TENANT"}, {"GPUS HELD", Align::right}, {"LIMIT", Align::right}});
   for (const auto& tenant : summary.tenants) {
@@ -231,7 +237,8 @@ void status(Session& session, bool check) {
                                {"fabric", summary.fabric},
                                {"subnets", summary.subnets},
                                {"tenants", summary.tenants},
-                               {"schedulers", std::move(schedulers)}});
+                               {"schedulers", std::move(schedulers)},
+                               {"gains", summary.gains}});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "services/railweave/connection/rest_words.h"
 #include "services/railweave/terminal/age.h"
 #include "services/railweave/views/placement.h"
+#include "services/railweave/views/step_times.h"
 
 namespace railweave::cli {
 namespace {
@@ -105,6 +106,7 @@ void print_job(Output& output, const Json& job) {
     add_placement(sheet, field(job, "placement"));
     add_prediction(sheet, job);
     add_contention(sheet, job);
+    add_steps(sheet, field(job, "steps"));
     for (const auto& unmet : list(field(job, "placement"), "unmetPreferences")) {
       sheet.add("Not as preferred", {text_of(unmet), Tone::warning});
     }

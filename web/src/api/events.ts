@@ -36,7 +36,11 @@ const STALE: Record<string, string[]> = {
   subnet: ['subnets'],
 };
 
+// Of many jobs they come often, and make nothing else stale.
+const STEPS = new Set(['job.stepsReported', 'job.slow', 'job.onPace']);
+
 export function staleKeys(type: string): string[] | undefined {
+  if (STEPS.has(type)) return ['steps'];
   return STALE[type.split('.')[0] ?? ''];
 }
 

@@ -126,6 +126,9 @@ export const ranksQuery = (id: string) =>
 // Which of its GPUs send to which others, as predicted: worked out when it is asked for.
 export const jobTrafficQuery = (id: string) =>
   queryOptions({ queryKey: ['jobs', id, 'traffic'], queryFn: () => body(client.GET('/v1/jobs/{id}/traffic', { params: { path: { id } } })), retry: false });
+export const jobStepsQuery = (id: string) =>
+  queryOptions({ queryKey: ['steps', id], queryFn: () => body(client.GET('/v1/jobs/{id}/steps', { params: { path: { id } } })) });
+export const gainsQuery = () => queryOptions({ queryKey: ['steps', 'gains'], queryFn: () => body(client.GET('/v1/gains')) });
 export const queueQuery = () => queryOptions({ queryKey: ['queue'], queryFn: () => body(client.GET('/v1/queue')) });
 export const waitingQuery = () =>
   list(['queue', 'jobs'], (query) => body(client.GET('/v1/queue/jobs', { params: { query } })));

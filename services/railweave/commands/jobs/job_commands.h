@@ -19,5 +19,6 @@ void add_job_repair_commands(CLI::App& jobs, Session& session);
 void add_job_launch_commands(CLI::App& jobs, Session& session);
 void add_job_ports_command(CLI::App& jobs, Session& session);
 void add_job_traffic_command(CLI::App& jobs, Session& session);
+void add_job_steps_command(CLI::App& jobs, Session& session);
 
 }  // namespace railweave::cli

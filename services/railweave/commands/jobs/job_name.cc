@@ -47,8 +47,12 @@ bool has_ended(const Json& job) { return text_of(job, "state") != "placed" && te
 std::string job_id_of(Session& session, const std::string& name) {
   if (is_id(name)) return name;
   std::vector<Json> jobs;
-  session.service().each_item(
-      Target("/v1/jobs").query("name", name), 0, [&](const Json& job) { jobs.push_back(job); }, [&] { jobs.clear(); });
+  const auto list = [&](std::string_view by) {
+    session.service().each_item(
+        Target("/v1/jobs").query(by, name), 0, [&](const Json& job) { jobs.push_back(job); }, [&] { jobs.clear(); });
+  };
+  list("name");
+  if (jobs.empty() && name.find('/') != std::string::npos) list("external");
   if (std::ranges::any_of(jobs, [](const Json& job) { return !has_ended(job); })) std::erase_if(jobs, has_ended);
   if (jobs.size() == 1) return text_of(jobs.front(), "id");
   if (!jobs.empty()) fail_ambiguous(name, jobs);

@@ -168,6 +168,7 @@ void add_job_commands(CLI::App& root, Session& session) {
   add_ranks_command(jobs, session);
   add_job_ports_command(jobs, session);
   add_job_traffic_command(jobs, session);
+  add_job_steps_command(jobs, session);
   add_end_command(jobs, session, true);
   add_end_command(jobs, session, false);
 }

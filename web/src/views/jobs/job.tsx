@@ -23,6 +23,7 @@ import { cpuRoleFacts, Groups, Times, Wait } from './answer';
 import { editJob } from './edit';
 import { PlacementDrawing } from './placement';
 import { RepairJob } from './repair';
+import { StepTimes } from './steps';
 import { JobPairs } from './traffic';
 import { useChange } from './waiting';
 
@@ -251,6 +252,7 @@ export function JobView() {
                   <Launch job={job} />
                   {job.expectedStart && <Expected start={job.expectedStart} />}
                   {job.adopted && <AdoptedFacts adopted={job.adopted} />}
+                  <StepTimes id={job.id} />
                   {job.predicted && <Panel title="A step takes"><Times predicted={job.predicted} contention={job.withContention} /></Panel>}
                 </div>
                 <div className="s8 stack">

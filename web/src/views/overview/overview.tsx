@@ -7,6 +7,7 @@ import {
   alarmsQuery,
   drainsQuery,
   fabricQuery,
+  gainsQuery,
   guaranteesQuery,
   leaderQuery,
   queueQuery,
@@ -25,6 +26,7 @@ import { colorOf } from '../../model/colors';
 import { count, milliseconds, percent, words } from '../../model/format';
 import { byType, inWords, needs, strandedGpus, unwatched } from '../../model/health';
 import { waitReasons } from '../../model/queue';
+import { gainBasis, gainText } from '../../model/steps';
 import { tone } from '../../model/tones';
 import { May } from '../../parts/may';
 import { Badge, Bar, Cli, Empty, Facts, Figure, Legend, Panel, Shown, SubjectLink, Title, useNow, When } from '../../parts/basics';
@@ -256,6 +258,24 @@ function Attention() {
   );
 }
 
+// What steps of control have gained, where jobs report how long their steps take.
+function Gains() {
+  const { data } = useQuery(gainsQuery());
+  if (!data || data.gains.length === 0) return null;
+  return (
+    <Panel title="What control has gained, measured" className="s6 fill" flush>
+      <ul className="list" data-testid="gains">
+        {data.gains.map((gain) => (
+          <li key={`${gain.step} ${gain.scheduler ?? ''}`}>
+            <Badge plain>{gain.step}{gain.scheduler && ` (${gain.scheduler})`}</Badge>
+            <span className="what">{gainText(gain)} <span className="dim">{gainBasis(gain)}</span></span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 function LastHour() {
   const recent = useRecent(1000);
   const now = useNow(30_000);
@@ -329,6 +349,7 @@ export function Overview() {
         <div className="grid" style={{ alignItems: 'stretch' }}>
           <Attention />
           <Own tenant={caller?.tenant ?? ''} />
+          <Gains />
           <LastHour />
           <FabricFacts />
         </div>
@@ -345,6 +366,7 @@ export function Overview() {
         <Health />
         <Promises />
         <WorkPlot className="s12" />
+        <Gains />
         <LastHour />
         <FabricFacts />
       </div>
