@@ -59,11 +59,12 @@ def gains(session):
     found = session.call("listJobs", 200, query={"external": "slurm/7_1"}).json["items"]
     assert [item["id"] for item in found] == adopted[1:], found
     assert not session.call("listJobs", 200, query={"external": "7_1"}).json["items"]
-    placed = [session.call("submitJob", 201, body={"tenant": TENANT, "gpus": 4, "external": {"scheduler": "slurm", "id": f"8_{i}", "step": "place"}}).json["id"] for i in range(2)]
+    placed = [session.call("submitJob", 201, body={"tenant": TENANT, "gpus": 4, "external": {"scheduler": "slurm", "id": f"8_{i}", "part": "all", "step": "place"}}).json["id"] for i in range(2)]
     for name, seconds in zip(adopted + placed, (10, 10.2, 8, 8.2)):
         session.call("reportJobSteps", 200, path={"id": name}, body={"steps": 10, "seconds": seconds, "workload": "llama"})
     gain, = session.call("getGains", 200).json["gains"]
     assert (gain["step"], gain["scheduler"], gain["of"], gain["jobsWith"], gain["jobsWithout"], gain["workloads"]) == ("place", "slurm", "workloadJobs", 2, 2, 1), gain
+    assert gain["parts"] == ["all"], gain
     assert gain["gainPermille"] == 198 and gain["interval"]["lowPermille"] < 198 < gain["interval"]["highPermille"], gain
     for name in adopted + placed:
         session.call("completeJob", 200, path={"id": name})

@@ -157,7 +157,7 @@ def measured(cluster):
         told = reported(cluster, job)
         assert told["periods"][-1]["placing"] == "place" and 60 <= told["periods"][-1]["stepMs"] < 89, told
     said = cluster.railweave("status")
-    found = re.search(r"Gain: +place \(slurm\): steps take ([0-9.]+)% less time \(95%: (-?[0-9.]+)% to ([0-9.]+)%\), measured: 2 jobs with it, 2 without", said)
+    found = re.search(r"Gain: +place \(slurm: all\): steps take ([0-9.]+)% less time \(95%: (-?[0-9.]+)% to ([0-9.]+)%\), measured: 2 jobs with it, 2 without", said)
     assert found and float(found[2]) <= float(found[1]) <= float(found[3]) and 20 < float(found[1]) < 45, said
     shown = cluster.railweave("jobs", "show", f"slurm/{near[0]}")
     assert re.search(r"Steps: +[0-9.]+ ms \(mean of [0-9]+ steps, at place\), reported", shown), shown

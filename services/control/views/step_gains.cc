@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -17,7 +18,7 @@ using Placing = StepControl::Placing;
 struct Sample {
   JobId job;
   std::size_t workload = 0;  // by number
-  std::string scheduler;
+  std::string scheduler, part;
   StepControl control;
   double mean_s = 0;
 };
@@ -53,8 +54,8 @@ void add_samples(const StepTimes& times, const Job& job, std::size_t workload, s
   }
   for (const auto& [control, sum] : sums) {
     if (sum.first < StepGain::kLeastSteps || sum.second <= 0) continue;
-    samples.push_back(
-        {times.id, workload, job.spec.external.scheduler, control, sum.second / static_cast<double>(sum.first)});
+    samples.push_back({times.id, workload, job.spec.external.scheduler, job.spec.external.part, control,
+                       sum.second / static_cast<double>(sum.first)});
   }
 }
 
@@ -94,6 +95,7 @@ struct Compared {
     std::optional<double> without_s, with_s;
   };
   std::map<std::pair<Stratum, JobId>, Sides> jobs;
+  std::set<std::string> parts;  // with it
 
   void add(StepGain::Step step, const Sample& sample) {
     const auto with = side(step, sample.control);
@@ -101,6 +103,7 @@ struct Compared {
     const StepControl rest = rest_of(step, sample.control);
     auto& sides = jobs[{{sample.workload, rest.placing, rest.routed, rest.guaranteed}, sample.job}];
     (*with ? sides.with_s : sides.without_s) = sample.mean_s;
+    if (*with && !sample.scheduler.empty() && !sample.part.empty()) parts.insert(sample.part);
   }
 };
 
@@ -165,6 +168,7 @@ std::vector<StepGain> step_gains(const ClusterState& state, const std::function<
     auto gain = gain_of(of_one);
     if (!gain) continue;
     std::tie(gain->step, gain->scheduler) = key;
+    if (!gain->scheduler.empty()) gain->parts.assign(of_one.parts.begin(), of_one.parts.end());
     gains.push_back(std::move(*gain));
   }
   return gains;

@@ -28,7 +28,8 @@ struct StepGain {
   BOOST_DESCRIBE_NESTED_ENUM(Of, sameJobs, workloadJobs, oneJob)
 
   Step step = Step::place;
-  std::string scheduler;  // whose jobs they are, of order and place: "slurm"; else ""
+  std::string scheduler;           // whose jobs they are, of order and place: "slurm"; else ""
+  std::vector<std::string> parts;  // of it that ran jobs with the step: partitions, namespaces; by name
   Of of = Of::workloadJobs;
   GainEstimate estimate;
   std::uint64_t jobs_with = 0, jobs_without = 0;

@@ -60,7 +60,11 @@ std::string gain_text(const Json& gain) {
   const std::int64_t saved = permille_of(gain, "gainPermille");
   const Json& interval = field(gain, "interval");
   std::string text = text_of(gain, "step");
-  if (field(gain, "scheduler").is_string()) text += " (" + text_of(gain, "scheduler") + ")";
+  if (field(gain, "scheduler").is_string()) {
+    constexpr std::size_t kPartsShown = 5;
+    const std::string parts = joined(list(gain, "parts"), kPartsShown);
+    text += " (" + text_of(gain, "scheduler") + (list(gain, "parts").empty() ? "" : ": " + parts) + ")";
+  }
   text += fmt::format(": steps take {} {} time", percent(std::abs(saved)), saved < 0 ? "more" : "less");
   if (interval.is_object()) {
     std::int64_t low = permille_of(interval, "lowPermille"), high = permille_of(interval, "highPermille");

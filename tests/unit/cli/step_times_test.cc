@@ -7,18 +7,22 @@ namespace railweave::cli {
 namespace {
 
 Json gain(const char* of, int permille, Json interval) {
-  return {{"step", "place"}, {"scheduler", "slurm"}, {"of", of},       {"gainPermille", permille},
-          {"jobsWith", 4U},   {"jobsWithout", 3U},     {"workloads", 1U}, {"interval", std::move(interval)}};
+  return {{"step", "place"},   {"scheduler", "slurm"},     {"parts", {"all", "debug"}},
+          {"of", of},          {"gainPermille", permille}, {"jobsWith", 4U},
+          {"jobsWithout", 3U}, {"workloads", 1U},          {"interval", std::move(interval)}};
 }
 
 TEST(StepTimesView, SaysWhatAGainWasMeasuredOn) {
   const Json interval{{"lowPermille", 40}, {"highPermille", 198}};
   EXPECT_EQ(gain_text(gain("workloadJobs", 123, interval)),
-            "place (slurm): steps take 12.3% less time (95%: 4.0% to 19.8%), measured: 4 jobs with it, 3 without");
-  EXPECT_EQ(gain_text(gain("sameJobs", 123, interval)),
-            "place (slurm): steps take 12.3% less time (95%: 4.0% to 19.8%), measured: 4 jobs before and after");
+            "place (slurm: all, debug): steps take 12.3% less time (95%: 4.0% to 19.8%), measured: 4 jobs with it, 3 "
+            "without");
+  EXPECT_EQ(
+      gain_text(gain("sameJobs", 123, interval)),
+      "place (slurm: all, debug): steps take 12.3% less time (95%: 4.0% to 19.8%), measured: 4 jobs before and after");
   EXPECT_EQ(gain_text(gain("oneJob", 123, nullptr)),
-            "place (slurm): steps take 12.3% less time, measured on one job before and after: no more than a hint");
+            "place (slurm: all, debug): steps take 12.3% less time, measured on one job before and after: no more than "
+            "a hint");
   Json route = gain("sameJobs", -50, Json{{"lowPermille", -120}, {"highPermille", 20}});
   route["step"] = "route";
   route["scheduler"] = nullptr;

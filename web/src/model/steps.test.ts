@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Schema } from '../api/client';
 import { controlText, gainBasis, gainText, periodText } from './steps';
 
-const gain: Schema['StepGain'] = { step: 'place', scheduler: 'slurm', of: 'workloadJobs', gainPermille: 123, interval: { lowPermille: 40, highPermille: 198 }, jobsWith: 4, jobsWithout: 3, workloads: 1 };
+const gain: Schema['StepGain'] = { step: 'place', scheduler: 'slurm', parts: ['all'], of: 'workloadJobs', gainPermille: 123, interval: { lowPermille: 40, highPermille: 198 }, jobsWith: 4, jobsWithout: 3, workloads: 1 };
 const period: Schema['StepPeriod'] = { placing: 'place', routed: true, guaranteed: false, since: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00Z', steps: 10, seconds: 9, stepMs: 900, predictedMs: 750, factor: 1.2 };
 
 describe('gains', () => {

@@ -14,7 +14,7 @@
 namespace railweave::cli {
 namespace {
 
-constexpr std::uint64_t kMostSteps = 1'000'000'000;
+constexpr std::uint64_t kMaxReportedSteps = 1'000'000'000;
 
 struct StepsOptions {
   std::string job, workload;
@@ -61,7 +61,7 @@ void add_job_steps_command(CLI::App& jobs, Session& session) {
   command.add_option(
       "JOB", options->job,
       "Its id, its name where one job has it, or SCHEDULER/ID; by default the one that this process is of");
-  add_number_option(command, "--steps", options->steps, "Number of steps since the last report", {1, kMostSteps})
+  add_number_option(command, "--steps", options->steps, "Number of steps since the last report", {1, kMaxReportedSteps})
       ->required();
   command.add_option("--seconds", options->seconds, "How long these steps took together")
       ->type_name("SECONDS")

@@ -91,6 +91,7 @@ std::string write_gains(std::span<const StepGain> gains, std::uint64_t seq) {
     const auto& interval = gain.estimate.interval;
     items.push_back({{"step", control::to_string(gain.step)},
                      {"scheduler", gain.scheduler.empty() ? Out(nullptr) : Out(gain.scheduler)},
+                     {"parts", gain.parts},
                      {"of", control::to_string(gain.of)},
                      {"gainPermille", permille(gain.estimate.gain)},
                      {"interval", interval ? Out{{"lowPermille", permille(interval->low)},

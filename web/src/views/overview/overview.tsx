@@ -263,11 +263,11 @@ function Gains() {
   const { data } = useQuery(gainsQuery());
   if (!data || data.gains.length === 0) return null;
   return (
-    <Panel title="What control has gained, measured" className="s6 fill" flush>
+    <Panel title="What control has gained, measured" className="s12" flush>
       <ul className="list" data-testid="gains">
         {data.gains.map((gain) => (
           <li key={`${gain.step} ${gain.scheduler ?? ''}`}>
-            <Badge plain>{gain.step}{gain.scheduler && ` (${gain.scheduler})`}</Badge>
+            <Badge plain>{gain.step}{gain.scheduler && ` (${[gain.scheduler, gain.parts.join(', ')].filter(Boolean).join(': ')})`}</Badge>
             <span className="what">{gainText(gain)} <span className="dim">{gainBasis(gain)}</span></span>
           </li>
         ))}
