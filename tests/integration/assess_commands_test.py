@@ -119,7 +119,7 @@ def odd_files(site):
     (site.folder / "cloud.json.gz").write_bytes(gzip.compress(text.encode()))
     site.write("nodes.txt", "NodeName=n1 Arch=x86_64\n   Gres=gpu:8\n")
     site.write("other.json", {"answer": 42})
-    for name, said in (("cloud.json.gz", "gzip -d"), ("nodes.txt", "give it with --json"), ("other.json", "what is read: output of ibnetdiscover")):
+    for name, said in (("cloud.json.gz", "gzip -d"), ("nodes.txt", "give it with --json"), ("other.json", "what is read:\n  output of ibnetdiscover\n  an ibsim netlist\n")):
         for command in (["assess", name, "--json"], ["fabric", "import", name, "-O", "out.json"]):
             done = subprocess.run(["railweave", *command], cwd=site.folder, env=site.environment, capture_output=True, text=True, timeout=60)
             assert done.returncode == 8 and name in done.stderr and said in done.stderr, (command, done.returncode, done.stderr)

@@ -195,7 +195,7 @@ bool tells_of_fabric(SourceKind kind) { return kind != SourceKind::unknown && ki
 
 std::string readable_sources() {
   std::string text;
-  for (const auto& [kind, shown] : kDescriptions) text += (text.empty() ? "" : ", ") + std::string(shown);
+  for (const auto& [kind, shown] : kDescriptions) text += (text.empty() ? "  " : "\n  ") + std::string(shown);
   return text;
 }
 

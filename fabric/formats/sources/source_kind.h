@@ -65,7 +65,7 @@ std::string_view to_string(SourceKind kind);
 std::string_view description(SourceKind kind);
 // Whether it tells of the fabric, or of jobs and routes on it.
 bool tells_of_fabric(SourceKind kind);
-// A list for people of all that is read.
+// A list for people of all that is read, a line each.
 std::string readable_sources();
 
 }  // namespace railweave::fabric

@@ -59,7 +59,7 @@ std::string loads_chart(const NamedLoads& ours, const NamedLoads& held) {
   const std::size_t highest = std::max<std::size_t>(1, std::max(std::ranges::max(own), std::ranges::max(other)));
   constexpr double kLeft = 8, kTop = 34, kHigh = 110;
   constexpr double kStep = (kChartWidth - 2 * kLeft) / static_cast<double>(kBins);
-  std::string svg = svg_open(182, "How many links between switches carry how many pairs of host ports");
+  std::string svg = svg_open(182, "How many links between switches carry how many paths between host ports");
   svg += rect_at(kLeft, 8, 10, 10, "own") + text_at(kLeft + 14, 17, ours.name);
   if (!held.loads.empty()) svg += rect_at(kLeft + 150, 8, 10, 10, "held") + text_at(kLeft + 164, 17, held.name);
   for (std::size_t bin = 0; bin < kBins; ++bin) {

@@ -1,4 +1,4 @@
-// How many pairs of host ports cross each link between switches, by the tables that switches hold or by others. Pure.
+// How many paths between host ports, one to each LID, cross each link between switches, by the tables that switches hold or by others. Pure.
 #pragma once
 
 #include <cstdint>

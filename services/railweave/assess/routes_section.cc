@@ -181,17 +181,18 @@ std::vector<Advice> held_advice(const SiteView& site, const Held& routes, const 
   std::ranges::move(lanes_advice(site, routes, command), std::back_inserter(advice));
   const auto own_load = static_cast<double>(own.max_link_load_hosts);
   if (own_load > 0 && static_cast<double>(held.max_link_load_hosts) > kWorthSaying * own_load) {
-    advice.push_back(
-        {"heldFullestLink",
-         "warning",
-         fmt::format("the fullest link carries {} pairs of host ports; by Railweave's routes it would be {}",
-                     held.max_link_load_hosts, own.max_link_load_hosts),
-         "certain for traffic of all to all; what jobs send is less even",
-         "where the link is the bottleneck, an all-to-all takes up to " +
-             formatted("%.2f", static_cast<double>(held.max_link_load_hosts) / own_load) + " times as long",
-         "try Railweave's routes beside those of today; they can be taken back",
-         command,
-         {fullest(*site.topology, held)}});
+    advice.push_back({"heldFullestLink",
+                      "warning",
+                      fmt::format("the fullest link carries {} paths between host ports, one to each LID; by "
+                                  "Railweave's routes it would be {}",
+                                  held.max_link_load_hosts, own.max_link_load_hosts),
+                      "certain for traffic of all to all; what jobs send is less even",
+                      "where the link is the bottleneck, an all-to-all takes up to " +
+                          formatted("%.2f", static_cast<double>(held.max_link_load_hosts) / own_load) +
+                          " times as long",
+                      "try Railweave's routes beside those of today; they can be taken back",
+                      command,
+                      {fullest(*site.topology, held)}});
   }
   return advice;
 }
@@ -223,7 +224,9 @@ void add_comparison(const SiteView& site, ReportSection& section, ReportTable& t
       loads_chart({"Railweave", link_loads(site.own->view, site.own->routing.tables, routes.told)},
                   {"held", link_loads(site.own->view, routes.tables, routes.told)}));
   section.advice = held_advice(site, held, own);
-  section.text = "How many pairs of host ports cross each link between switches: the further right, the fuller.";
+  section.text =
+      "How many paths between host ports, one to each LID, cross each link between switches: the further right, the "
+      "fuller.";
   if (!whole) {
     section.text +=
         " Only a part of the fabric is compared: no dump tells the tables of the others, and nothing is said of them.";

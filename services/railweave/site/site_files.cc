@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -133,9 +135,12 @@ void refuse_unknown(const std::vector<SiteFile>& files, Output& output) {
   for (const SiteFile& file : files) {
     if (!is_unknown(file)) continue;
     if (!file.from_folder || nothing_else) {
+      output.note("railweave: what is read:");
+      std::istringstream lines(fabric::readable_sources());
+      for (std::string line; std::getline(lines, line);) output.note(line);
       throw CommandFailure(Error{ErrorKind::malformed, "input.format",
                                  "the format is not recognised: " + file.recognised.why, file.name,
-                                 "what is read: " + fabric::readable_sources()});
+                                 "it is none of those above"});
     }
     left_out.push_back(file.name + " (" + file.recognised.why + ")");
   }
