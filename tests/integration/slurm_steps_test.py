@@ -118,6 +118,9 @@ TRAINING = f"""#!{sys.executable}
 import os, sys, time
 sys.path.insert(0, {str(ROOT / "api/python")!r})
 from railweave import StepReporter
+if "SLURM_STEP_ID" in os.environ:
+    assert os.environ["RAILWEAVE_JOB"].startswith("job-"), "the plugin's"
+    del os.environ["SLURM_JOB_ID"]
 far = os.environ["SLURM_JOB_NODELIST"] in ("node-[01,16]", "node-[02,15]")
 with StepReporter(interval=2, warm_up=1) as steps:
     while True:
@@ -151,7 +154,10 @@ def measured(cluster):
     assert "Gain:" not in cluster.railweave("status"), "nothing to compare with"
     cluster.end()
     cluster.start()
-    near = [cluster.submit("-J", "llama", *NEAR, script=TRAINING) for _ in range(2)]
+    # By srun too: the plugin tells its tasks which job of Railweave they are.
+    (cluster.folder / "train.py").write_text(TRAINING)
+    by_srun = f"#!/bin/sh\nexec srun -N1 -n1 {sys.executable} {cluster.folder}/train.py\n"
+    near = [cluster.submit("-J", "llama", *NEAR, script=script) for script in (TRAINING, by_srun)]
     for job in near:
         agrees(cluster, job)
         told = reported(cluster, job)
