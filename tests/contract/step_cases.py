@@ -28,6 +28,12 @@ def reports(session):
                         (body | {"seconds": 1e9}, "body.invalidField"), (body | {"steps": 1.5}, "body.invalidField"), ({"steps": 1}, "body.missingField"),
                         (body | {"workload": "x" * 254}, "body.invalidField"), (body | {"rank": 0}, "body.unknownField"), (body | {"workload": 1}, "body.invalidField")):
         session.call("reportJobSteps", 400, None if code == "body.invalidField" else code, path={"id": name}, body=wrong, valid=False)
+    for wrong, code in (("{", "body.notJson"), ("[" * 1000 + "]" * 1000, "body.tooDeep"), ("[]", "body.wrongType"),
+                        ('{"steps": 1, "steps": 2, "seconds": 1}', "body.duplicateField")):
+        session.call("reportJobSteps", 400, code, path={"id": name}, body=wrong)
+    session.call("reportJobSteps", 413, "http.bodyTooLarge", path={"id": name}, body=" " * (1 << 20) + "{}")
+    session.call("reportJobSteps", 415, "http.contentEncoding", path={"id": name}, body=body, headers={"Content-Encoding": "br"})
+    session.call("reportJobSteps", 415, "http.mediaType", path={"id": name}, body=body, headers={"Content-Type": "text/plain"})
     session.call("reportJobSteps", 404, "jobs.notFound", path={"id": "job-999999"}, body=body)
     for operation in ("getJobSteps", "reportJobSteps"):
         session.call(operation, 400, "query.unknownParameter", path={"id": name}, query={"all": "true"}, body=body if operation == "reportJobSteps" else None)
