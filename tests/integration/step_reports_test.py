@@ -22,7 +22,7 @@ from service import Service  # noqa: E402
 from small_fabric import fabric  # noqa: E402
 
 BIN = Path(sys.argv[1]).resolve()
-MOST_OF_A_REPORT = 700   # bytes in the journal, by a job with a short name; operate.md says about 500
+MOST_OF_A_REPORT = 700   # bytes of its record; with indexes and the audit trail about 1 kB of the store, as operate.md says
 MODEL = {"parameters": 1e8, "layers": 4, "hiddenSize": 1024, "sequenceLength": 128, "globalBatchSize": 2}
 
 
