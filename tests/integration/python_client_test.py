@@ -43,11 +43,12 @@ def refused(call, kind, **expected):
 def steps_are_reported(client):
     """From a loop that runs as it would without: also where no one answers, and where nothing may be reported."""
     job = client.submit_job(body={"tenant": "research", "name": "trains", "gpus": 1})["id"]
-    with StepReporter(job, interval=0.2, warm_up=2, url=client.url, token=client.token) as steps:
+    with StepReporter("trains", interval=0.2, warm_up=2, url=client.url, token=client.token) as steps:
         for _ in range(40):
             time.sleep(0.02)
             steps.step()
         until("a report", lambda: steps.reported > 0)
+    assert [one["id"] for one in client.list_jobs(name="trains")["items"]] == [job], "a parameter may be called name"
     told = client.get_job_steps(job)
     period, = told["periods"]
     assert told["workload"] == "trains" and 0 < period["steps"] <= 38 and 20 <= period["stepMs"] < 40, told

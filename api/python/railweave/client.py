@@ -106,7 +106,7 @@ class Railweave:
         method.__name__, method.__doc__ = name, f"{TABLE[name].summary}. {TABLE[name].method} {TABLE[name].path}"
         return method
 
-    def call(self, name, *path, body=None, if_match=None, idempotency_key=None, headers=None, media=None, **query):
+    def call(self, name, /, *path, body=None, if_match=None, idempotency_key=None, headers=None, media=None, **query):
         """The operation's Answer. path: values of its {names}, in order; query: its parameters, in snake_case or as the contract has them."""
         target, send = self._request(TABLE[name], path, query, body, media)
         send.update({key: str(value) for key, value in (headers or {}).items()})
@@ -133,7 +133,7 @@ class Railweave:
             self._rest(turn, answer.headers.get("retry-after"))
         raise AssertionError("unreachable")
 
-    def items(self, name, *path, **query):
+    def items(self, name, /, *path, **query):
         """Every item of a list, page after page."""
         cursor = None
         while True:

@@ -29,7 +29,7 @@ class StepReporter:
                 train(batch)
                 steps.step()
 
-    job: its id, or SCHEDULER/ID; by default what RAILWEAVE_JOB or Slurm's variables say.
+    job: its id, its name, or SCHEDULER/ID; by default what RAILWEAVE_JOB or Slurm's variables say.
     workload: what is trained; jobs of the same workload are compared. By default RAILWEAVE_WORKLOAD, then Slurm's name of the job.
     interval: seconds between reports; the service may ask for more. warm_up: steps at the beginning that are not counted.
     client: url, token and so on of Railweave().
@@ -116,10 +116,11 @@ class StepReporter:
             self._steps, self._seconds = self._steps - steps, self._seconds - seconds
 
     def _id_of(self, service):
-        if self._id is None and "/" not in self._job:
+        if self._id is None and self._job.startswith("job-"):
             self._id = self._job
         if self._id is None:
-            found = list(service.items("list_jobs", external=self._job, state="placed", fields="id"))
+            found = next((found for by in ("name", "external")
+                          if (found := list(service.items("list_jobs", state="placed", fields="id", **{by: self._job})))), None)
             if not found:
                 raise LookupError(f"no job that runs is called {self._job}")
             self._id = found[-1]["id"]
