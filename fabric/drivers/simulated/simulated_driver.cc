@@ -154,6 +154,7 @@ Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const F
     if (ready.empty()) {
       if (!stages.waits_for_packets()) break;
       stages.packets_gone();
+      ++written_.waits;
       continue;
     }
     for (const std::size_t i : ready) {
@@ -172,7 +173,7 @@ Result<ProgramReport> SimulatedDriver::program(const Topology& topology, const F
       const WriteOutcome outcome = isolated.contains(block.sw) ? WriteOutcome::silent : write(guid, block);
       report.blocks[i] = outcome;
       ++report.asked;
-      writes_.push_back({guid, block.number, block.stage, outcome});
+      written_.blocks.push_back({guid, block.number, block.stage, outcome});
       if (outcome == WriteOutcome::applied) {
         stages.applied(i);
         continue;

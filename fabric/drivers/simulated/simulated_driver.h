@@ -80,7 +80,8 @@ class SimulatedDriver final : public FabricDriver {
     std::uint16_t number, stage;
     WriteOutcome outcome;
   };
-  [[nodiscard]] const std::vector<Write>& writes() const { return writes_; }
+  [[nodiscard]] const std::vector<Write>& writes() const { return written_.blocks; }
+  [[nodiscard]] std::size_t waits() const { return written_.waits; }  // for packets to leave, amid what was written
   // What program_ports() was asked for, as far as something was written, in order.
   [[nodiscard]] const std::vector<PortTables>& table_writes() const { return table_writes_; }
   [[nodiscard]] std::uint16_t out_port(Guid sw, Lid lid) const;  // kNoPort: dropped
@@ -115,7 +116,11 @@ class SimulatedDriver final : public FabricDriver {
   PortRef own_port_;
   std::vector<PortTables> table_writes_;
   std::vector<Observation> observed_;
-  std::vector<Write> writes_;
+  struct Written {
+    std::vector<Write> blocks;
+    std::size_t waits = 0;
+  };
+  Written written_;
   std::optional<Error> failure_;
   std::function<bool()> another_writes_;
   bool other_master_ = false, blind_ = false;

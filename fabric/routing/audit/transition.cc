@@ -1,6 +1,7 @@
 #include "fabric/routing/audit/transition.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "fabric/routing/audit/channel_graph.h"
 #include "fabric/routing/audit/column_block.h"
@@ -19,19 +20,18 @@ bool same_order(PlaneId plane, const Routing& before, const Routing& after) {
   return a && b && (a == b || a->position == b->position);
 }
 
-// On one order, old and new tables each go up and then down. In a mixture, a packet may come down by the old and be
-// sent up by the new, or the reverse: at an entry that changes, below a switch that sends packets for the destination
-// down to it. Without such an entry the mixture goes up and then down as well.
+// On one order, each table goes up and then down. In a mixture, a packet may come down by one and be sent up by another: at an
+// entry in which the two differ, below a switch that sends packets for the destination down to it. Without such an entry
+// the mixture goes up and then down as well.
 class Bends {
  public:
-  Bends(const Plane& plane, const PortMap& ports, const SwitchOrder& order, const PlaneTables& before,
-        const PlaneTables& after)
-      : plane_(plane), ports_(ports), order_(order), before_(before), after_(after) {}
+  Bends(const Plane& plane, const PortMap& ports, const SwitchOrder& order)
+      : plane_(plane), ports_(ports), order_(order) {}
 
-  [[nodiscard]] bool any() const {
-    return any_difference(before_, after_, [&](const TableDifference& entry) {
+  [[nodiscard]] bool any(const PlaneTables& one, const PlaneTables& other) const {
+    return any_difference(one, other, [&](const TableDifference& entry) {
       return (goes_up(entry.sw, entry.before) || goes_up(entry.sw, entry.after)) &&
-             is_entered_from_above(entry.sw, entry.destination);
+             is_entered_from_above(entry.sw, entry.destination, one, other);
     });
   }
 
@@ -40,11 +40,12 @@ class Bends {
     const std::uint32_t arc = port < ports_.stride ? ports_.arc(s, port) : PortMap::kNothing;
     return arc < PortMap::kDead && order_.position[plane_.arcs[arc].to] > order_.position[s];
   }
-  [[nodiscard]] bool is_entered_from_above(std::uint32_t s, std::size_t destination) const {
+  [[nodiscard]] bool is_entered_from_above(std::uint32_t s, std::size_t destination, const PlaneTables& one,
+                                           const PlaneTables& other) const {
     for (const Arc& arc : plane_.arcs_of(s)) {
       if (order_.position[arc.to] < order_.position[s]) continue;
       if (ports_.arc(arc.to, arc.to_port) >= PortMap::kDead) continue;
-      if (before_.at(arc.to, destination) == arc.to_port || after_.at(arc.to, destination) == arc.to_port) return true;
+      if (one.at(arc.to, destination) == arc.to_port || other.at(arc.to, destination) == arc.to_port) return true;
     }
     return false;
   }
@@ -52,9 +53,22 @@ class Bends {
   const Plane& plane_;
   const PortMap& ports_;
   const SwitchOrder& order_;
-  const PlaneTables& before_;
-  const PlaneTables& after_;
 };
+
+// All go up and then down on one order, and so do packets that meet any of them.
+bool stay_on_order(PlaneId id, const PortMap& ports, std::span<const Routing* const> routings) {
+  const Routing& first = *routings.front();
+  for (const Routing* one : routings.subspan(1)) {
+    if (!same_order(id, first, *one)) return false;
+  }
+  const Bends bends(first.tables.scope().plane(id), ports, *first.orders[id.index()]);
+  for (std::size_t i = 0; i < routings.size(); ++i) {
+    for (std::size_t j = i + 1; j < routings.size(); ++j) {
+      if (bends.any(routings[i]->tables.plane(id), routings[j]->tables.plane(id))) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -65,24 +79,32 @@ bool can_be_mixed(const PlaneLanes& before, const PlaneLanes& after) {
          before.classes == after.classes && before.levels == after.levels;
 }
 
-bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& before, const Routing& after) {
+bool may_deadlock_between(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
+                          std::span<const Routing* const> earlier) {
   const Plane& plane = after.tables.scope().plane(id);
-  const PlaneTables &then = before.tables.plane(id), &now = after.tables.plane(id);
   const PortMap ports(plane, view);
-  if (same_order(id, before, after) && !Bends(plane, ports, *after.orders[id.index()], then, now).any()) return false;
-  const PlaneLanes &old_lanes = lanes_of(before.lanes, id), &new_lanes = lanes_of(after.lanes, id);
-  if (!can_be_mixed(old_lanes, new_lanes)) return true;
-  ChannelGraph channels(plane, std::max<unsigned>({1, old_lanes.lanes, new_lanes.lanes}));
-  Mixture mixture(plane, ports, old_lanes, new_lanes);
+  std::vector<const Routing*> routings{&before, &after};
+  routings.insert(routings.end(), earlier.begin(), earlier.end());
+  if (stay_on_order(id, ports, routings)) return false;
+  unsigned most_lanes = 1;
+  std::vector<const PlaneLanes*> lanes;
+  std::vector<ColumnBlock> blocks;
+  for (const Routing* one : routings) {
+    lanes.push_back(&lanes_of(one->lanes, id));
+    blocks.emplace_back(one->tables.plane(id));
+    most_lanes = std::max<unsigned>(most_lanes, lanes.back()->lanes);
+    if (!can_be_mixed(*lanes.front(), *lanes.back())) return true;
+  }
+  ChannelGraph channels(plane, most_lanes);
+  Mixture mixture(plane, ports, lanes);
   const std::size_t count = plane.destination_count();
-  ColumnBlock old_block(then), new_block(now);
   for (std::size_t first = 0; first < count; first += ColumnBlock::kColumns) {
     const std::size_t here = std::min(ColumnBlock::kColumns, count - first);
-    old_block.read(first, here);
-    new_block.read(first, here);
+    for (ColumnBlock& block : blocks) block.read(first, here);
     for (std::size_t i = 0; i < here; ++i) {
-      const std::uint16_t *old_ports = old_block.column(i), *new_ports = new_block.column(i);
-      for (std::size_t s = 0; s < plane.switch_count(); ++s) mixture.set(s, old_ports[s], new_ports[s]);
+      for (unsigned k = 0; k < blocks.size(); ++k) {
+        for (std::size_t s = 0; s < plane.switch_count(); ++s) mixture.set(s, k, blocks[k].column(i)[s]);
+      }
       mixture.for_each_turn(static_cast<std::uint32_t>(first + i),
                             [&](std::uint32_t in, unsigned in_lane, std::uint32_t out, unsigned out_lane) {
                               if (std::max(in_lane, out_lane) < channels.lanes()) {

@@ -24,9 +24,9 @@ class Grouping {
  public:
   explicit Grouping(const TableChange& change)
       : change_(change),
-        lanes_(std::max<unsigned>({1, change.before_lanes.lanes, change.after_lanes.lanes})),
+        lanes_(most_lanes(change)),
         walk_(change.plane, change.ports),
-        mixture_(change.plane, change.ports, change.before_lanes, change.after_lanes),
+        mixture_(change.plane, change.ports, all_lanes(change)),
         channels_(change.plane, lanes_),
         is_new_(change.plane.destination_count(), false) {
     search_.budget = kSearchBudget;
@@ -34,10 +34,10 @@ class Grouping {
 
   void start_over() {
     is_new_.assign(is_new_.size(), false);
-    earlier_ = change_.earlier;
+    has_earlier_ = true;
   }
   // Packets that were sent before have left.
-  void waited() { earlier_ = nullptr; }
+  void waited() { has_earlier_ = false; }
   // The waits of all packets while nothing changes.
   void start_group() {
     channels_ = ChannelGraph(change_.plane, lanes_);
@@ -51,7 +51,7 @@ class Grouping {
         const std::uint16_t* ports = is_new_[first + i] ? after.column(i) : before.column(i);
         const auto d = static_cast<std::uint32_t>(first + i);
         for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) {
-          mixture_.set(s, ports[s], ports[s], earlier_ == nullptr ? ports[s] : earlier_->at(s, d));
+          set(s, d, ports[s], ports[s]);
         }
         mixture_.set_ordered(false);
         for_each_turn(d, [&](const Turn& turn) { channels_.add(turn.in, turn.in_lane, turn.out, turn.out_lane); });
@@ -61,9 +61,7 @@ class Grouping {
   // False: it would close a circle.
   bool add(std::uint32_t destination) {
     for (std::size_t s = 0; s < change_.plane.switch_count(); ++s) {
-      const std::uint16_t old_port = change_.before.at(s, destination);
-      mixture_.set(s, old_port, change_.after.at(s, destination),
-                   earlier_ == nullptr ? old_port : earlier_->at(s, destination));
+      set(s, destination, change_.before.at(s, destination), change_.after.at(s, destination));
     }
     mixture_.set_ordered(arrive_all(destination));
     std::vector<Turn> added;
@@ -83,6 +81,23 @@ class Grouping {
   void set_new(std::uint32_t destination) { is_new_[destination] = true; }
 
  private:
+  static std::vector<const PlaneLanes*> all_lanes(const TableChange& change) {
+    std::vector<const PlaneLanes*> lanes{&change.before_lanes, &change.after_lanes};
+    for (const auto& earlier : change.earlier) lanes.push_back(earlier.lanes);
+    return lanes;
+  }
+  static unsigned most_lanes(const TableChange& change) {
+    unsigned most = 1;
+    for (const PlaneLanes* lanes : all_lanes(change)) most = std::max<unsigned>(most, lanes->lanes);
+    return most;
+  }
+  void set(std::size_t s, std::uint32_t destination, std::uint16_t old_port, std::uint16_t new_port) {
+    mixture_.set(s, 0, old_port);
+    mixture_.set(s, 1, new_port);
+    for (unsigned i = 0; i < change_.earlier.size(); ++i) {
+      mixture_.set(s, i + 2, has_earlier_ ? change_.earlier[i].tables->at(s, destination) : old_port);
+    }
+  }
   // Entries whose new route does not arrive are changed last, in any order.
   bool arrive_all(std::uint32_t destination) {
     std::vector<std::uint16_t> ports(change_.plane.switch_count());
@@ -108,7 +123,7 @@ class Grouping {
   Mixture mixture_;
   ChannelGraph channels_;
   ChannelGraph::Search search_;
-  const PlaneTables* earlier_ = nullptr;
+  bool has_earlier_ = true;
   std::vector<bool> is_new_;  // by destination: of an earlier group
 };
 

@@ -24,8 +24,11 @@ struct TableChange {
   const PlaneTables& after;
   const PlaneLanes& before_lanes;
   const PlaneLanes& after_lanes;
-  const PlaneTables* earlier =
-      nullptr;  // whose entries packets on their way may have met; null: those of `before` alone
+  struct Earlier {
+    const PlaneTables* tables;
+    const PlaneLanes* lanes;
+  };
+  std::vector<Earlier> earlier{};  // whose entries packets on their way may have met beside those of `before`
 };
 
 struct ChangeGroups {

@@ -262,21 +262,43 @@ class PlaneDelta {
   std::size_t changed_entries_ = 0, without_lid_ = 0;
 };
 
+// Earlier tables of the plane that lead packets otherwise, or on other levels, than those there are.
+std::vector<const Routing*> regarded(PlaneId id, const Routing& before, const DeltaOptions& options) {
+  std::vector<const Routing*> earlier = options.earlier;
+  std::erase_if(earlier, [&](const Routing* one) {
+    return one->tables.shares_plane(before.tables, id) && lanes_of(one->lanes, id) == lanes_of(before.lanes, id);
+  });
+  return earlier;
+}
+
+// Packets by those can be followed, and do not wait in a circle already, in which nothing would be proven.
+bool can_regard(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
+                const DeltaOptions& options) {
+  if (after.tables.shares_plane(before.tables, id)) return true;
+  const std::vector<const Routing*> earlier = regarded(id, before, options);
+  if (earlier.empty()) return true;
+  const PlaneLanes& lanes = lanes_of(before.lanes, id);
+  if (!can_be_mixed(lanes, lanes_of(after.lanes, id))) return true;  // all that changes drops first
+  const bool can_follow =
+      std::ranges::all_of(earlier, [&](const Routing* one) { return can_be_mixed(lanes, lanes_of(one->lanes, id)); });
+  return can_follow && !may_deadlock_between(view, id, before, before, earlier);
+}
+
 ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
                        const PlaneDelta& changes, const DeltaOptions& options) {
-  const bool has_earlier = options.earlier != nullptr && !options.earlier->tables.shares_plane(before.tables, id);
-  const bool is_easy = !has_earlier && !may_deadlock_between(view, id, before, after);
+  const std::vector<const Routing*> earlier = regarded(id, before, options);
+  const bool is_easy = !may_deadlock_between(view, id, before, after, earlier);
   if (is_easy && !options.only_broken) return {.proven = {changes.all_destinations()}, .unproven = {}};
   const Plane& plane = after.tables.scope().plane(id);
   const PortMap ports(plane, view);
   const PlaneLanes& old_lanes = lanes_of(before.lanes, id);
-  const TableChange change{plane,
-                           ports,
-                           before.tables.plane(id),
-                           after.tables.plane(id),
-                           old_lanes,
-                           options.lanes_stay ? old_lanes : lanes_of(after.lanes, id),
-                           has_earlier ? &options.earlier->tables.plane(id) : nullptr};
+  TableChange change{plane,
+                     ports,
+                     before.tables.plane(id),
+                     after.tables.plane(id),
+                     old_lanes,
+                     options.lanes_stay ? old_lanes : lanes_of(after.lanes, id)};
+  for (const Routing* one : earlier) change.earlier.push_back({&one->tables.plane(id), &lanes_of(one->lanes, id)});
   std::vector<std::uint32_t> destinations = changes.destinations(change);
   if (is_easy) return {.proven = {std::move(destinations)}, .unproven = {}};
   ChangeGroups groups = group_changes(change, destinations, std::min<std::size_t>(kMaxGroups, options.most_waits + 1U));
@@ -291,10 +313,23 @@ ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before
 
 }  // namespace
 
+void wait_first(ForwardingDelta& delta) {
+  if (delta.waits.empty() || delta.waits.front() != 0) delta.waits.insert(delta.waits.begin(), 0);
+}
+
 ForwardingDelta compute_delta(const FabricView& view, const Routing& before, const Routing& after,
                               const DeltaOptions& options) {
   const RoutingScope& scope = after.tables.scope();
   RAILWEAVE_CHECK(&before.tables.scope() == &scope, "a delta is between tables of one scope");
+  const bool can_all =
+      std::ranges::all_of(scope.planes(), [&](PlaneId id) { return can_regard(view, id, before, after, options); });
+  if (!can_all) {
+    DeltaOptions alone = options;
+    alone.earlier.clear();
+    ForwardingDelta delta = compute_delta(view, before, after, alone);
+    wait_first(delta);
+    return delta;
+  }
   PhasedDelta phased;
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);

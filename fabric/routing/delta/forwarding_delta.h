@@ -55,11 +55,14 @@ struct DeltaOptions {
   std::vector<std::uint8_t> urgent;
   bool only_broken = false;  // only destinations that some end port reaches by the new routes and not by the old
   bool may_drop = true;      // false: entries without a proven group are left as they are
-  // Tables whose entries packets on their way may have met before those there are now, on the same lanes; null: none.
-  const Routing* earlier = nullptr;
+  // Tables whose entries packets on their way may have met before those there are now.
+  std::vector<const Routing*> earlier{};
   bool lanes_stay = false;  // levels of packets and maps to lanes are those of the old routes meanwhile
   unsigned most_waits = 2;  // of the packet life, in which other repairs wait
 };
+
+// Nothing is written before all packets that are in flight have left the fabric.
+void wait_first(ForwardingDelta& delta);
 
 // Every block of every switch, for a subnet whose switches have no entries yet: without traffic one stage is enough.
 ForwardingDelta first_delta(const Routing& after);

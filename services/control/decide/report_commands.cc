@@ -128,7 +128,8 @@ bool keeps_guarantees(const DecisionInput& in, const RoutesRebalanced& report) {
   });
 }
 
-// Costs say by themselves who uses which link. An engine that is given up routes no more, whatever was promised.
+// Costs say by themselves who uses which link: routes are spread again with them, and all else waits until they are gone. An engine
+// that is given up routes no more, whatever was promised.
 DecisionResult decide_command(const DecisionInput& in, const ReportBalance& command) {
   const ClusterState& state = in.state;
   RoutesRebalanced report = command.report;
@@ -138,7 +139,10 @@ DecisionResult decide_command(const DecisionInput& in, const ReportBalance& comm
   const bool is_other = report.taken.engine != taken.engine || report.taken.lanes != taken.lanes;
   report.taken.since_us = is_other ? in.now_us : taken.since_us;
   const bool is_given_up = is_other && report.taken.engine.empty();
-  if (!is_given_up && (costs_in(state, report.subnet) > 0 || !keeps_guarantees(in, report))) return Decision{};
+  const bool are_hops_same =
+      present == state.route_bases->end() ? report.hops.empty() : report.hops == present->second.hops;
+  const bool waits_for_costs = (is_other || !are_hops_same) && costs_in(state, report.subnet) > 0;
+  if (!is_given_up && (waits_for_costs || !keeps_guarantees(in, report))) return Decision{};
   return Decision{{std::move(report)}, {}, false};
 }
 

@@ -412,7 +412,9 @@ struct Apply {
   void operator()(const SubnetTablesReported& body) const {
     change(state.subnet_tables, [&](auto& tables) {
       SubnetTables& now = tables[body.subnet];
-      const std::int64_t levels_since_us = now.levels == body.tables.levels ? now.levels_since_us : event.time_us;
+      std::int64_t levels_since_us = now.levels == body.tables.levels ? now.levels_since_us : event.time_us;
+      // Tables that need levels are written when no job is left that may send by others.
+      if (body.tables.source == TablesSource::wanted) levels_since_us = 0;
       now = body.tables;
       now.levels_since_us = levels_since_us;
       now.since_us = event.time_us;

@@ -29,7 +29,7 @@ struct SubnetTables {
   std::string levels;  // whose service levels senders are told, "layered on 2 lanes"; "": level 0, or not known
   std::uint64_t lost_pairs = 0;      // of end ports that cables connect and these tables do not, as last walked
   std::uint64_t unread = 0;          // switches that are there, and whose tables are not among what was read
-  std::int64_t levels_since_us = 0;  // since when senders are told those
+  std::int64_t levels_since_us = 0;  // since when senders are told those; 0: all that run know them
   std::int64_t since_us = 0;
   std::uint64_t version = 0;  // seq of the event that last changed it
 

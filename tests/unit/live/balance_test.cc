@@ -124,27 +124,39 @@ TEST_F(BalanceTest, AFailureMeanwhileIsRepairedAtOnce) {
   EXPECT_EQ(status()->phase, SubnetPhase::synced);
 }
 
-// Costs say who uses which link of the subnets that have some.
-TEST_F(BalanceTest, CostsOfAnotherSubnetDoNotMatter) {
-  planes_ = 2;
+// Costs say who uses which link, and hold while the others are spread.
+TEST_F(BalanceTest, RoutesThatHaveCostsAreSpreadWithThem) {
   start_cut(4);
-  must(SetSubnetMode{"plane-1", SubnetMode::direct, "", {}});
-  const auto set_cost = [&](const char* subnet) {
-    for (const auto link : topology_->links()) {
-      if (!topology_->joins_switches(link)) continue;
-      if (topology_->name(topology_->subnet(topology_->switch_of(topology_->a(link)))) != subnet) continue;
-      must(SetLinkCosts{{{topology_->link_text(link), 2.0}}, "", loop_->state()->view_version});
-      return;
+  const auto dear = uplink(100).link;
+  const auto pairs_on = [&] {
+    const auto routes = routes_now();
+    std::size_t pairs = 0;
+    for (const auto from : topology_->hca_ports()) {
+      for (const auto to : topology_->hca_ports()) {
+        if (from == to) continue;
+        for (const auto& hop : fabric::trace_route(loop_->state()->view, (*routes)->routing.tables,
+                                                   (*routes)->routing.lanes, from, (*routes)->scope().find(to))
+                                   .hops) {
+          pairs += topology_->link(hop.out) == dear ? 1 : 0;
+        }
+      }
     }
+    return pairs;
   };
-  set_cost("plane-0");
-  step(11'000);
-  for (int i = 0; i < 60; ++i) step(400);
-  EXPECT_TRUE(loop_->state()->route_bases->empty());
-  set_cost("plane-1");
-  step(11'000);
-  for (int i = 0; i < 60; ++i) step(400);
-  EXPECT_TRUE(loop_->state()->route_bases->contains("plane-0"));
+  const std::size_t before = pairs_on();
+  must(SetLinkCosts{{{topology_->link_text(dear), 8.0}}, "", loop_->state()->view_version});
+  step(1);
+  settle();
+  const std::size_t with_costs = pairs_on();
+  ASSERT_LT(with_costs * 4, before * 3);
+  const std::uint64_t repaired = fullest();
+  spread();
+  EXPECT_LT(fullest() * 20, repaired * 19);
+  EXPECT_LE(pairs_on(), with_costs);
+  RoutingCache of_another_process;
+  const auto again = of_another_process.wanted(*loop_->state());
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)->routing.tables.digest(), *status()->applied_digest) << "a restart makes the same";
 }
 
 TEST_F(BalanceTest, CablesThatAreBackAreUsedAgain) {

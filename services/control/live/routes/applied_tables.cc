@@ -1,6 +1,31 @@
 #include "services/control/live/routes/applied_tables.h"
 
 namespace railweave::control {
+namespace {
+
+constexpr std::int64_t kPacketLifeUs = 2'000'000;
+
+}  // namespace
+
+void AppliedTables::keep_earlier(const fabric::Routing& routing, std::int64_t now_us) {
+  std::erase_if(earlier_, [&](const Earlier& one) {
+    return one.until_us <= now_us ||
+           (same_tables(one.routing.tables, routing.tables) && one.routing.lanes.planes == routing.lanes.planes);
+  });
+  if (earlier_.size() == kMaxEarlier) {
+    too_many_until_us_ = earlier_.front().until_us;
+    earlier_.erase(earlier_.begin());
+  }
+  earlier_.push_back({routing, now_us + kPacketLifeUs});
+}
+
+std::vector<const fabric::Routing*> AppliedTables::earlier(std::int64_t now_us) const {
+  std::vector<const fabric::Routing*> tables;
+  for (const Earlier& one : earlier_) {
+    if (now_us < one.until_us) tables.push_back(&one.routing);
+  }
+  return tables;
+}
 
 void AppliedTables::forget() {
   routing_.reset();

@@ -117,8 +117,7 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
 bool SubnetRoutes::is_time_to_balance(const ClusterState& state) const {
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
   if (audits_.quiet.balance.is_running() || wanted_.view_version() != state.view_version || have_work()) return false;
-  if (!wanted_.are_quiet(context_.now() - after_us)) return false;
-  return costs_in(state, context_.options.subnet) == 0;
+  return wanted_.are_quiet(context_.now() - after_us);
 }
 
 // Jobs with guarantees keep their paths. The decision asks again, on the state that it is made on.
@@ -162,6 +161,7 @@ void SubnetRoutes::start_balance(const ClusterState& state) {
 // Once for each view of the state and each set of places of jobs, not more often than routes are spread again.
 void SubnetRoutes::start_following(const ClusterState& state) {
   if (!context_.options.follow_jobs || audits_.quiet.balance.is_running()) return;
+  if (costs_in(state, context_.options.subnet) > 0) return;
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
   if (steps_.followed_at_us != 0 && context_.now() - steps_.followed_at_us < after_us) return;
   bool is_other = steps_.followed_version != state.view_version;
@@ -179,8 +179,7 @@ Result<void> SubnetRoutes::write_step(const ClusterState& state) {
   if (context_.now() - steps_.last_us < kStepEveryUs || !applied_.are_known() || !ports_.is_done()) return {};
   steps_.last_us = context_.now();
   const RepairCause cause{.text = "routes are spread again", .start_us = context_.now()};
-  ForwardingDelta delta =
-      compute_delta(wanted_.view(), applied_.routing(), wanted_.routing(), {.urgent = {}, .may_drop = false});
+  ForwardingDelta delta = safe_delta(wanted_.routing(), {.urgent = {}, .may_drop = false});
   leave_out_unknown(delta);
   if (delta.blocks.size() <=
       context_.options.rebalance_blocks) {  // the last of it, and what is not proven without drops

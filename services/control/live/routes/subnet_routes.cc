@@ -321,6 +321,16 @@ Result<void> SubnetRoutes::program_beside(const ClusterState& state, const Repai
   return {};
 }
 
+// Safe for packets that met tables from before as well.
+ForwardingDelta SubnetRoutes::safe_delta(const Routing& to, DeltaOptions options) const {
+  const std::int64_t now = context_.now();
+  const bool are_too_many = applied_.are_too_many(now);
+  if (!are_too_many) options.earlier = applied_.earlier(now);
+  ForwardingDelta delta = compute_delta(wanted_.view(), applied_.routing(), to, options);
+  if (are_too_many) wait_first(delta);
+  return delta;
+}
+
 // Without switches that are gone or do not answer: their tables are read and written when they are back.
 ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const ClusterState& state, bool took_over) {
   const bool are_empty = took_over && carry_nothing(applied_.routing().tables, links_.switches());
@@ -331,11 +341,7 @@ ForwardingDelta SubnetRoutes::delta_to(const ClearedRoutes& cleared, const Clust
     told->lanes = lanes_.telling.levels;
   }
   const Routing& to = told ? *told : cleared.routing();
-  ForwardingDelta delta = are_empty
-                              ? first_delta(cleared.routing())
-                              : compute_delta(wanted_.view(), applied_.routing(), to,
-                                              {.urgent = urgent(state), .earlier = applied_.earlier(context_.now())});
-  delta.may_stop = delta.may_stop && applied_.earlier(context_.now()) == nullptr;
+  ForwardingDelta delta = are_empty ? first_delta(cleared.routing()) : safe_delta(to, {.urgent = urgent(state)});
   add_drops(applied_.foreign(), cleared.routing(), delta);
   leave_out_unknown(delta);
   return delta;
@@ -370,18 +376,30 @@ Result<std::optional<ProgramReport>> SubnetRoutes::write(const ForwardingDelta& 
     if (report->blocks[i] != WriteOutcome::applied) applied_.doubt(delta.blocks[i].sw);
     if (report->blocks[i] == WriteOutcome::silent) note_unanswered(delta.blocks[i].sw);
   }
-  if (report->interrupted) {
-    constexpr std::int64_t kPacketLifeUs = 2'000'000;
-    applied_.keep_earlier(applied_.routing(), context_.now() + kPacketLifeUs);
-    context_.log().info("writing stops for a link that failed or came back: {}", cause.text);
-  }
+  if (report->interrupted) context_.log().info("writing stops for a link that failed or came back: {}", cause.text);
   const auto as_written = std::ranges::count(report->blocks, WriteOutcome::applied);
   context_.log().write(as_written == std::ssize(report->blocks) ? log::Level::debug : log::Level::warn,
                        "read back: {} of {} blocks hold what was written, {} switches do not answer", as_written,
                        report->blocks.size(), report->isolated.size());
   const bool is_any = std::ranges::find(report->blocks, WriteOutcome::applied) != report->blocks.end();
+  if (is_any || report->interrupted) note_earlier(delta, *report);
   if (is_any || !report->yielded) record(delta, *report, cause, computed_us);
   return std::optional(*report);
+}
+
+// Packets from before the last wait have left; later ones have met what was written by then.
+void SubnetRoutes::note_earlier(const ForwardingDelta& delta, const ProgramReport& report) {
+  std::optional<std::uint16_t> waited;
+  for (const LftBlock& block : delta.blocks) {
+    for (const std::uint16_t wait : delta.waits) {
+      if (block.stage >= wait) waited = std::max(waited.value_or(0), wait);
+    }
+  }
+  const bool are_all_written =
+      std::ranges::all_of(report.blocks, [](WriteOutcome one) { return one == WriteOutcome::applied; });
+  if (!waited || !are_all_written) return applied_.keep_earlier(applied_.routing(), context_.now());
+  applied_.packets_left();
+  applied_.keep_earlier(before_stage(applied_.routing(), delta, *waited), context_.now());
 }
 
 // Its tables are not asked for at once: that would wait for it a second time, before others are repaired.

@@ -149,10 +149,12 @@ class SubnetRoutes {
   [[nodiscard]] fabric::Lid top_to_read() const;  // in opensm mode also of LIDs that we do not route
   [[nodiscard]] std::vector<std::uint8_t> urgent(const ClusterState& state) const;
   fabric::ForwardingDelta delta_to(const ClearedRoutes& cleared, const ClusterState& state, bool took_over);
+  [[nodiscard]] fabric::ForwardingDelta safe_delta(const fabric::Routing& to, fabric::DeltaOptions options) const;
   void leave_out_unknown(fabric::ForwardingDelta& delta);
   // None: nothing was written.
   Result<std::optional<fabric::ProgramReport>> write(const fabric::ForwardingDelta& delta, const RepairCause& cause,
                                                      std::int64_t computed_us);
+  void note_earlier(const fabric::ForwardingDelta& delta, const fabric::ProgramReport& report);
   void record(const fabric::ForwardingDelta& delta, const fabric::ProgramReport& report, const RepairCause& cause,
               std::int64_t computed_us);
   void show_applied();

@@ -62,6 +62,31 @@ Routing with_readings(const Routing& like, std::span<const TableReading> reading
   return routing;
 }
 
+Routing before_stage(const Routing& like, const ForwardingDelta& delta, std::uint16_t stage) {
+  const RoutingScope& scope = like.tables.scope();
+  std::vector<const LftBlock*> blocks;
+  for (const LftBlock& block : delta.blocks) {
+    if (block.stage < stage) blocks.push_back(&block);
+  }
+  std::ranges::stable_sort(blocks, {}, &LftBlock::stage);
+  std::map<SwitchId, std::map<std::uint16_t, const LftBlock*>> last;
+  for (const LftBlock* block : blocks) last[block->sw][block->number] = block;
+  std::vector<TableReading> readings;
+  for (const auto& [sw, of_switch] : last) {
+    TableReading reading{sw, true, std::vector<std::uint16_t>(top_lid(scope) + std::size_t{1}, kNoPort)};
+    const Plane& plane = scope.plane(scope.plane_of(sw));
+    for (std::size_t d = 0; d < plane.destination_count(); ++d) {
+      const Lid lid = scope.lid(plane.destination(d));
+      if (lid == 0) continue;
+      const auto block = of_switch.find(static_cast<std::uint16_t>(lid / kLidsPerBlock));
+      reading.ports[lid] = block != of_switch.end() ? block->second->ports.at(lid % kLidsPerBlock)
+                                                    : like.tables.plane(scope.plane_of(sw)).at(scope.local(sw), d);
+    }
+    readings.push_back(std::move(reading));
+  }
+  return with_readings(like, readings);
+}
+
 namespace {
 
 // Calls visit(destination, out port) -> bool for a switch's entries until it returns false.

@@ -2,10 +2,12 @@
 // wanted ones and changed to them safely.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "fabric/drivers/fabric_driver.h"
+#include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/plane/routing_engine.h"
 
 namespace railweave::control {
@@ -17,6 +19,9 @@ fabric::Lid top_lid(const fabric::RoutingScope& scope);
 // they were computed is not known. lids: by DestinationId, of the scope; empty: the scope's own.
 fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabric::TableReading> readings,
                               std::span<const fabric::Lid> lids = {});
+
+// What switches hold when all blocks of lower stages are written, and no others.
+fabric::Routing before_stage(const fabric::Routing& like, const fabric::ForwardingDelta& delta, std::uint16_t stage);
 
 // By DestinationId: the LIDs that end ports and switches of the subnet were last seen with, else those of the scope.
 std::vector<fabric::Lid> lids_seen(const fabric::RoutingScope& scope, fabric::SubnetId subnet,

@@ -9,6 +9,7 @@
 
 #include "services/control/live/routes/subnet_routes.h"
 #include "services/control/views/changed_paths.h"
+#include "services/control/views/subnet_costs.h"
 
 namespace railweave::control {
 namespace {
@@ -176,6 +177,7 @@ void SubnetRoutes::keep_engines_compared(const ClusterState& state) {
   if (engines.is_running() || engines.asked_version() == state.view_version) return;
   const bool await_lanes = lanes_.are_lacking() && options.several_lanes;
   if (!are_cleared() || steps_.are_under_way || await_lanes || !is_time_to_balance(state)) return;
+  if (costs_in(state, options.subnet) > 0) return;
   std::optional<TakeTerms> terms;
   if (options.take_better_engine) terms = TakeTerms{options.several_lanes, single_of(state)};
   engines.start(balance_input(state), std::move(terms));
