@@ -274,20 +274,17 @@ std::vector<const Routing*> regarded(PlaneId id, const Routing& before, const De
 // Packets by those can be followed, and do not wait in a circle already, in which nothing would be proven.
 bool can_regard(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
                 const DeltaOptions& options) {
-  if (after.tables.shares_plane(before.tables, id)) return true;
   const std::vector<const Routing*> earlier = regarded(id, before, options);
-  if (earlier.empty()) return true;
   const PlaneLanes& lanes = lanes_of(before.lanes, id);
-  if (!can_be_mixed(lanes, lanes_of(after.lanes, id))) return true;  // all that changes drops first
+  if (earlier.empty() || !can_be_mixed(lanes, lanes_of(after.lanes, id))) return true;  // all that changes drops first
   const bool can_follow =
       std::ranges::all_of(earlier, [&](const Routing* one) { return can_be_mixed(lanes, lanes_of(one->lanes, id)); });
   return can_follow && !may_deadlock_between(view, id, before, before, earlier);
 }
 
-ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before, const Routing& after,
+// is_easy: any mixture will do.
+ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before, const Routing& after, bool is_easy,
                        const PlaneDelta& changes, const DeltaOptions& options) {
-  const std::vector<const Routing*> earlier = regarded(id, before, options);
-  const bool is_easy = !may_deadlock_between(view, id, before, after, earlier);
   if (is_easy && !options.only_broken) return {.proven = {changes.all_destinations()}, .unproven = {}};
   const Plane& plane = after.tables.scope().plane(id);
   const PortMap ports(plane, view);
@@ -298,7 +295,8 @@ ChangeGroups groups_of(const FabricView& view, PlaneId id, const Routing& before
                      after.tables.plane(id),
                      old_lanes,
                      options.lanes_stay ? old_lanes : lanes_of(after.lanes, id)};
-  for (const Routing* one : earlier) change.earlier.push_back({&one->tables.plane(id), &lanes_of(one->lanes, id)});
+  for (const Routing* one : regarded(id, before, options))
+    change.earlier.push_back({&one->tables.plane(id), &lanes_of(one->lanes, id)});
   std::vector<std::uint32_t> destinations = changes.destinations(change);
   if (is_easy) return {.proven = {std::move(destinations)}, .unproven = {}};
   ChangeGroups groups = group_changes(change, destinations, std::min<std::size_t>(kMaxGroups, options.most_waits + 1U));
@@ -321,15 +319,6 @@ ForwardingDelta compute_delta(const FabricView& view, const Routing& before, con
                               const DeltaOptions& options) {
   const RoutingScope& scope = after.tables.scope();
   RAILWEAVE_CHECK(&before.tables.scope() == &scope, "a delta is between tables of one scope");
-  const bool can_all =
-      std::ranges::all_of(scope.planes(), [&](PlaneId id) { return can_regard(view, id, before, after, options); });
-  if (!can_all) {
-    DeltaOptions alone = options;
-    alone.earlier.clear();
-    ForwardingDelta delta = compute_delta(view, before, after, alone);
-    wait_first(delta);
-    return delta;
-  }
   PhasedDelta phased;
   for (const PlaneId id : scope.planes()) {
     const Plane& plane = scope.plane(id);
@@ -339,7 +328,15 @@ ForwardingDelta compute_delta(const FabricView& view, const Routing& before, con
     PlaneDelta changes(scope, plane, then, now, options);
     changes.find_changes();
     if (!changes.changed()) continue;
-    changes.write(groups_of(view, id, before, after, changes, options), phased);
+    const bool is_easy = !may_deadlock_between(view, id, before, after, regarded(id, before, options));
+    if (!is_easy && !can_regard(view, id, before, after, options)) {
+      DeltaOptions alone = options;
+      alone.earlier.clear();
+      ForwardingDelta delta = compute_delta(view, before, after, alone);
+      wait_first(delta);
+      return delta;
+    }
+    changes.write(groups_of(view, id, before, after, is_easy, changes, options), phased);
   }
   ForwardingDelta delta = std::move(phased).joined();
   delta.may_stop = before.lanes.planes == after.lanes.planes;
