@@ -12,10 +12,7 @@ void AppliedTables::keep_earlier(const fabric::Routing& routing, std::int64_t no
     return one.until_us <= now_us ||
            (same_tables(one.routing.tables, routing.tables) && one.routing.lanes.planes == routing.lanes.planes);
   });
-  if (earlier_.size() == kMaxEarlier) {
-    too_many_until_us_ = earlier_.front().until_us;
-    earlier_.erase(earlier_.begin());
-  }
+  if (earlier_.size() == kMaxEarlier) earlier_.erase(earlier_.begin());
   earlier_.push_back({routing, now_us + kPacketLifeUs});
 }
 

@@ -56,14 +56,9 @@ class AppliedTables {
   // These tables were written over, wholly or in part: packets that had met them are on their way for a while.
   void keep_earlier(const fabric::Routing& routing, std::int64_t now_us);
   // All packets that were on their way have left the fabric.
-  void packets_left() {
-    earlier_.clear();
-    too_many_until_us_ = 0;
-  }
-  // Tables that packets on their way may have met before those that there are.
+  void packets_left() { earlier_.clear(); }
+  // Tables that packets on their way may have met before those that there are, the oldest first.
   [[nodiscard]] std::vector<const fabric::Routing*> earlier(std::int64_t now_us) const;
-  // There are more of them than are kept: until they have left nothing is proven.
-  [[nodiscard]] bool are_too_many(std::int64_t now_us) const { return now_us < too_many_until_us_; }
   // Another one whenever the tables or the lanes may be others.
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
 
@@ -76,7 +71,6 @@ class AppliedTables {
 
   std::optional<fabric::Routing> routing_;
   std::vector<Earlier> earlier_;
-  std::int64_t too_many_until_us_ = 0;
   std::set<fabric::SwitchId> unknown_;
   IsolatedSwitches isolated_;
   std::map<fabric::SwitchId, std::int64_t> read_us_;

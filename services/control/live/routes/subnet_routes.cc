@@ -321,13 +321,15 @@ Result<void> SubnetRoutes::program_beside(const ClusterState& state, const Repai
   return {};
 }
 
-// Safe for packets that met tables from before as well.
+// Safe for packets that met tables from before as well. Where those and the present ones wait in a circle already, which links that came
+// back can do, the oldest are not regarded: waiting for them would leave pairs broken for longer than they are still on their way.
 ForwardingDelta SubnetRoutes::safe_delta(const Routing& to, DeltaOptions options) const {
-  const std::int64_t now = context_.now();
-  const bool are_too_many = applied_.are_too_many(now);
-  if (!are_too_many) options.earlier = applied_.earlier(now);
+  options.earlier = applied_.earlier(context_.now());
   ForwardingDelta delta = compute_delta(wanted_.view(), applied_.routing(), to, options);
-  if (are_too_many) wait_first(delta);
+  while (!delta.waits.empty() && delta.waits.front() == 0 && options.earlier.size() > 1) {
+    options.earlier.erase(options.earlier.begin());
+    delta = compute_delta(wanted_.view(), applied_.routing(), to, options);
+  }
   return delta;
 }
 
