@@ -171,7 +171,7 @@ def main():
     if lacking or os.geteuid() != 0:
         print(f"skipped: {lacking or 'needs to be root'}")
         return 77
-    binaries, count = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    binaries, count = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 6
     with tempfile.TemporaryDirectory(prefix="railweave-hr-") as name:
         folder = Path(name)
         (folder / "fabric.json").write_text(json.dumps(fabric()))
