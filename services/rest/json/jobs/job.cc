@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fabric/base/text/time_text.h"
 #include "scheduler/placement/rank_map.h"
 #include "scheduler/placement/score/node_preferences.h"
