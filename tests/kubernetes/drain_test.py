@@ -51,6 +51,15 @@ def replaced(cluster, job, before, index, not_on):
     untouched(cluster, job, before, index)
 
 
+def freed(cluster, job, node):
+    """Its ranks left the node's GPUs, which are said to be free once its pod is gone, and the drain is over then."""
+    assert cluster.until("what its ranks left is free", lambda: not cluster.service.request("GET", f"/v1/jobs/{job}")[2]["launcher"]["left"] or None)
+    events = cluster.service.request("GET", f"/v1/events?subject=job/{job}&limit=1000")[2]["items"]
+    left = [one["seq"] for one in events if one["type"] == "job.moved" and any(gpu.startswith(node + ":") for gpu in one["data"].get("left", []))]
+    free = [one["seq"] for one in events if one["type"] == "job.freed" and node in one["data"]["nodes"]]
+    assert len(left) == len(free) == 1 and left[0] < free[0], (left, free)
+
+
 def drained(cluster):
     """kubectl drain of one node after the other, with nodes to spare."""
     cluster.controller.start()
@@ -66,6 +75,7 @@ def drained(cluster):
         replaced(cluster, "train", before, index, {node})
         assert cluster.job_of("default/job/train") == job, "it was placed again as a whole"
         cluster.placed_job("train", 4)
+        freed(cluster, job, node)
     # Tainted, in the way of a health check: the pods go by themselves, and nothing new is sent to such nodes, or to those that are not for them.
     before = cluster.pods("train")
     free = [name for name in cluster.names if name not in {pod["spec"]["nodeName"] for pod in before} and name not in drains(cluster)]
