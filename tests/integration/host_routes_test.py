@@ -21,11 +21,11 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from lane_traffic_test import PREFIX, inside, run  # noqa: E402
 from service import Service  # noqa: E402
 
 LINK = 40  # Mb/s
 BYTES = 4_000_000  # of each host in a step
-PREFIX = f"rwhr{os.getpid() % 10000}"
 LEAVES, SPINES = ("l1", "l2"), ("s1", "s2", "s3", "s4")
 SWITCHES = (*LEAVES, *SPINES)
 HOSTS = {f"n{number}": "l1" if number <= 4 else "l2" for number in range(1, 9)}
@@ -35,17 +35,6 @@ PORT = 5300
 # (device, port, device, port)
 CABLES = [(leaf, at + 1, host, 1) for leaf in LEAVES for at, host in enumerate(name for name in HOSTS if HOSTS[name] == leaf)]
 CABLES += [(leaf, 5 + at, spine, 1 + LEAVES.index(leaf)) for leaf in LEAVES for at, spine in enumerate(SPINES)]
-
-
-def run(*command, check=True, **options):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, **options)
-    if check and done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: {done.stdout.strip()} {done.stderr.strip()}")
-    return done
-
-
-def inside(node, *command, **options):
-    return run("ip", "netns", "exec", f"{PREFIX}{node}", *command, **options)
 
 
 def fabric():

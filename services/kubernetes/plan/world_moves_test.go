@@ -89,3 +89,23 @@ func (w *world) report(one *crew, done Plan) {
 		}
 	}
 }
+
+func (w *world) repair(one *crew, lost []string) bool {
+	free := w.free()
+	moved := append([]string(nil), one.job.nodes...)
+	for i, node := range moved {
+		for _, gone := range lost {
+			if node == gone {
+				if len(free) == 0 {
+					return false
+				}
+				if one.job.phase != "offered" {
+					one.job.left = append(one.job.left, node)
+				}
+				moved[i], free = free[0], free[1:]
+			}
+		}
+	}
+	one.job.nodes = moved
+	return true
+}
