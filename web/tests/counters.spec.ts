@@ -123,6 +123,5 @@ test('a link is loaded and has errors: lines, the map by errors, and the map as 
   } finally {
     await service.stop();
     await sim.stop();
-    service.remove();
   }
 });

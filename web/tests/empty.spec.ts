@@ -31,6 +31,5 @@ test('every view is empty before the first import', async ({ page }) => {
     expect(broken).toEqual([]);
   } finally {
     await service.stop();
-    service.remove();
   }
 });

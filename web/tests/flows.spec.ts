@@ -24,7 +24,6 @@ test.beforeAll(async ({ browser }) => {
 test.afterAll(async () => {
   await page.context().close();
   await service.stop();
-  service.remove();
 });
 test.describe.configure({ mode: 'serial' });
 

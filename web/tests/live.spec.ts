@@ -129,7 +129,6 @@ test('a cable is cut and plugged in again; another is drained', async ({ page })
   } finally {
     await service.stop();
     await sim.stop();
-    service.remove();
   }
 });
 
@@ -178,6 +177,5 @@ test('a subnet that is blind is drawn as unknown', async ({ page }) => {
   } finally {
     await service.stop();
     await sim.stop();
-    service.remove();
   }
 });

@@ -15,7 +15,6 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => {
   await service.stop();
-  service.remove();
 });
 
 test('a damaged job looks damaged, and its repair is offered where its alarm is read', async ({ page }) => {
@@ -88,6 +87,5 @@ test('nothing is green while no subnet is connected', async ({ page }) => {
     await expect(needs.locator('.badge.ok')).toHaveCount(0);
   } finally {
     await quiet.stop();
-    quiet.remove();
   }
 });

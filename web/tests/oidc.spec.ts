@@ -35,7 +35,6 @@ test.beforeEach(async ({ context }) => {
 test.afterAll(async () => {
   await service.stop();
   await provider.stop();
-  service.remove();
 });
 
 const button = (page: Page) => page.getByRole('button', { name: `Sign in with ${new URL(provider.issuer).host}` });

@@ -11,7 +11,6 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => {
   await service.stop();
-  service.remove();
 });
 
 test('fabrics are generated, uploaded, failed and compared', async ({ page }) => {

@@ -1,17 +1,17 @@
 // Two railweaved on one PostgreSQL database: the leader is killed, and the console at the other says who leads now, goes on
 // with what happens, and makes changes.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@playwright/test';
 import { Service } from './service';
+import { temporaryFolder } from './temporary_folder';
 
 const SERVER = resolve(import.meta.dirname, '../../tests/support/postgres_server.py');
 const python = (...args: string[]) => execFileSync('/usr/bin/python3', [SERVER, ...args], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 60_000 });
 
 test('the leader changes while the page is open', async ({ page }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'railweave-console-postgres-'));
+  const folder = temporaryFolder('railweave-console-postgres-');
   let without = '';
   try {
     python('start', folder);
@@ -55,8 +55,5 @@ test('the leader changes while the page is open', async ({ page }) => {
     await first.stop();
     await second.stop();
     python('stop', folder);
-    first.remove();
-    second.remove();
-    rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -98,6 +98,5 @@ test('100,000 GPUs', async ({ page }) => {
     console.log(JSON.stringify(figures));
   } finally {
     await service.stop();
-    service.remove();
   }
 });

@@ -11,7 +11,6 @@ export function seededService(authentication = 'none'): Service {
   });
   test.afterAll(async () => {
     await service.stop();
-    service.remove();
   });
   return service;
 }

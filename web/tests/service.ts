@@ -1,8 +1,8 @@
 // A real railweaved on a free loopback port with a generated fabric, tenants, contracts and jobs.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { temporaryFolder } from './temporary_folder';
 
 const bin = resolve(process.env.RAILWEAVE_BIN ?? '../build/release/bin');
 const dist = resolve(import.meta.dirname, '../dist');
@@ -11,7 +11,7 @@ const inHours = (hours: number) => `${new Date(Date.now() + hours * 3_600_000).t
 
 export class Service {
   url = '';
-  readonly folder = mkdtempSync(join(tmpdir(), 'railweave-console-'));
+  readonly folder = temporaryFolder('railweave-console-');
   private process: ChildProcess | undefined;
   private port = 0;
   authentication = 'none';
@@ -71,10 +71,6 @@ export class Service {
       ended.on('exit', () => done());
       ended.kill('SIGKILL');
     });
-  }
-
-  remove() {
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   // A command of the CLI against this service; its output.

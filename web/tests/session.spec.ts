@@ -10,7 +10,6 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => {
   await service.stop();
-  service.remove();
 });
 
 const form = (page: Page) => page.getByRole('form', { name: 'Sign in' });

@@ -11,7 +11,6 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => {
   await service.stop();
-  service.remove();
 });
 
 test('asks for a token, refuses a wrong one, and asks again when it is revoked', async ({ page }) => {

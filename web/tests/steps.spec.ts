@@ -33,6 +33,5 @@ test('a job shows the steps that it reports, and the overview what they say of c
     expect(await serious(page, ['color-contrast'])).toEqual([]);
   } finally {
     await service.stop();
-    service.remove();
   }
 });

@@ -115,6 +115,5 @@ test('from an alarm at night to the cable replaced', async ({ page }) => {
   } finally {
     await service.stop();
     await sim.stop();
-    service.remove();
   }
 });

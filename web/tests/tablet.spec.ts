@@ -29,6 +29,5 @@ test('every view fits a tablet', async ({ browser }) => {
     expect(wide, 'wider than a tablet').toEqual([]);
   } finally {
     await service.stop();
-    service.remove();
   }
 });
