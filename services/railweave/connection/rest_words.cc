@@ -39,6 +39,7 @@ constexpr std::array kWords{
     Words{R"(POST /v1/([a-z-]+)/(\S+)/([a-z]+))", "railweave $1 $3 $2"},
     Words{R"(GET /v1/([a-z-]+)/([^\s/]+)(?![\w/]))", "railweave $1 show $2"},
     Words{R"(GET /v1/([a-z-]+)(?![\w/]))", "railweave $1 list"},
+    Words{R"(\?freed=true)", " --freed"},
     Words{R"(\bdryRun=true)", "--dry-run"},
     Words{R"(\bforce=true|"force": ?true)", "--force"},
     Words{R"( \(REST: [^)]*\))", ""},

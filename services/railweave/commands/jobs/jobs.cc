@@ -55,13 +55,19 @@ void print_rank_text(Session& session, const std::string& id, const std::string&
   session.output.text(session.service().get_text(target));
 }
 
-void end_job(Session& session, const std::string& id, bool cancel, const std::string& reason) {
+struct EndOptions {
+  std::string reason;
+  bool freed = false;
+};
+
+void end_job(Session& session, const std::string& id, bool cancel, const EndOptions& options) {
   api::ClientRequest request;
   request.method = cancel ? api::Method::del : api::Method::post;
   Target target("/v1/jobs");
   target.segment(id);
   if (!cancel) target.path("/complete");
-  request.target = target.filter("reason", reason).text();
+  if (options.freed) target.query("freed", "true");
+  request.target = target.filter("reason", options.reason).text();
   const Answer answer = session.service().send(std::move(request));
   Output& output = session.output;
   if (output.is_document()) {
@@ -78,10 +84,6 @@ void end_job(Session& session, const std::string& id, bool cancel, const std::st
                             Tone::plain});
   output.text(sheet.text(output.terminal()));
 }
-
-struct EndOptions {
-  std::string reason;
-};
 
 // What it holds and what ending it frees.
 void show_what_would_end(Session& session, const std::string& id, bool cancel) {
@@ -101,14 +103,15 @@ void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
                                            {"railweave jobs cancel job-000003 --reason 'wrong branch'",
                                             "railweave jobs cancel llama-70b --dry-run"})
                              : add_command(jobs, "complete", "Report that a job has ended by itself",
-                                           {"railweave jobs complete job-000003"});
+                                           {"railweave jobs complete job-000003", "railweave jobs complete job-000003 --freed"});
   auto names = add_names(command, kJob);
   command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
+  command.add_flag("--freed", options->freed, "Its processes have ended: free its GPUs without waiting for its launcher");
   auto dry_run = add_dry_run(command, "Only show which job would end, and what that would free");
   on_run(command, session, [&session, options, names, cancel, dry_run] {
     for_each_name(session, *names, [&](const std::string& name) {
       const std::string id = job_id_of(session, name);
-      *dry_run ? show_what_would_end(session, id, cancel) : end_job(session, id, cancel, options->reason);
+      *dry_run ? show_what_would_end(session, id, cancel) : end_job(session, id, cancel, *options);
     });
   });
 }
