@@ -192,6 +192,13 @@ void ObjectReader::read(std::string_view field, std::optional<std::uint32_t>& in
   into = number;
 }
 
+void ObjectReader::read(std::string_view field, std::optional<double>& into) {
+  if (const Json* value = take(field); value == nullptr || value->is_null()) return;
+  double number = 0;
+  read(field, number);
+  into = number;
+}
+
 void ObjectReader::read(std::string_view field, std::vector<std::string>& into, std::size_t max_items) {
   const Json* value = take(field);
   if (value == nullptr) return;

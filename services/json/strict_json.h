@@ -44,6 +44,7 @@ class ObjectReader {
   void read(std::string_view field, double& into);  // finite; whether it makes sense is for the caller to say
   void read(std::string_view field, std::optional<std::uint64_t>& into);  // null: none
   void read(std::string_view field, std::optional<std::uint32_t>& into);
+  void read(std::string_view field, std::optional<double>& into);
   void read(std::string_view field, std::vector<std::string>& into, std::size_t max_items);
   void read(std::string_view field, std::map<std::string, std::string>& into, std::size_t max_items);
   void require(std::string_view field);

@@ -16,17 +16,6 @@ using control::StepControl;
 using control::StepPeriod;
 using control::StepTimes;
 
-// A number that need not be there. A form of record.h.
-struct MaybeNumber {
-  static void read(ObjectReader& reader, std::string_view name, std::optional<double>& into) {
-    if (!reader.has(name)) return;
-    double number = 0;
-    reader.read(name, number);
-    into = number;
-  }
-  static Out write(const std::optional<double>& number) { return number ? Out(*number) : Out(nullptr); }
-};
-
 constexpr ByText kPlacing{[](StepControl::Placing placing) { return control::to_string(placing); },
                           [](std::string_view text) { return parse_enum<StepControl::Placing>(text); },
                           "step of control"};
@@ -45,14 +34,14 @@ constexpr std::tuple kReportedFields{field("number", &JobStepsReported::id, JobN
                                      field("placing", in_control(&StepControl::placing), kPlacing),
                                      optional_field("routed", in_control(&StepControl::routed)),
                                      optional_field("guaranteed", in_control(&StepControl::guaranteed)),
-                                     optional_field("predictedUs", &JobStepsReported::predicted_us, MaybeNumber{}),
-                                     optional_field("factor", &JobStepsReported::factor, MaybeNumber{}),
+                                     optional_field("predictedUs", &JobStepsReported::predicted_us),
+                                     optional_field("factor", &JobStepsReported::factor),
                                      optional_field("pace", &JobStepsReported::pace, kPace),
                                      optional_field("onPath", &JobStepsReported::on_path, Said{})};
 constexpr std::tuple kPeriodFields{field("placing", in_control(&StepControl::placing), kPlacing),
                                    optional_field("routed", in_control(&StepControl::routed)),
                                    optional_field("guaranteed", in_control(&StepControl::guaranteed)),
-                                   optional_field("predictedUs", &StepPeriod::predicted_us, MaybeNumber{}),
+                                   optional_field("predictedUs", &StepPeriod::predicted_us),
                                    field("sinceUs", &StepPeriod::since_us),
                                    field("untilUs", &StepPeriod::until_us),
                                    field("steps", &StepPeriod::steps),
@@ -67,7 +56,7 @@ constexpr std::tuple kTimesFields{field("number", &StepTimes::id, JobNumber{}),
                                   optional_field("windowSteps", &StepTimes::window_steps),
                                   optional_field("windowSeconds", &StepTimes::window_seconds),
                                   optional_field("slow", &StepTimes::slow),
-                                  optional_field("factor", &StepTimes::factor, MaybeNumber{}),
+                                  optional_field("factor", &StepTimes::factor),
                                   optional_field("onPath", &StepTimes::on_path, Said{}),
                                   field("version", &StepTimes::version)};
 

@@ -2,10 +2,8 @@
 // added to them and not kept. Apart from the jobs, whose versions and views do not change with each report.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +11,7 @@
 
 #include "fabric/base/enum_text.h"
 #include "fabric/base/message.h"
-#include "services/control/state/job_id.h"
+#include "services/control/state/job_blocks.h"
 
 namespace railweave::control {
 
@@ -76,27 +74,6 @@ struct StepTimes {
 };
 using StepTimesPtr = std::shared_ptr<const StepTimes>;
 
-// By job, in blocks as JobTable's.
-class StepTable {
- public:
-  [[nodiscard]] StepTimesPtr find(JobId id) const;  // null: it has reported none
-  void put(StepTimesPtr times);
-  void erase(JobId id);
-
-  // Ascending by id.
-  template <class Visit>
-  void visit(Visit visit) const {
-    for (const auto& [number, block] : blocks_) {
-      for (const auto& times : *block) {
-        if (times != nullptr) visit(*times);
-      }
-    }
-  }
-
- private:
-  static constexpr std::size_t kBlock = 64;
-  using Block = std::array<StepTimesPtr, kBlock>;
-  std::map<std::uint64_t, std::shared_ptr<const Block>> blocks_;  // by id / kBlock; none is empty
-};
+using StepTable = JobBlocks<StepTimes>;
 
 }  // namespace railweave::control

@@ -7,6 +7,8 @@
 #include <fmt/core.h>
 
 #include "scheduler/collective/routed_traffic.h"
+#include "services/control/state/cluster_state.h"
+#include "services/control/state/job.h"
 #include "services/control/views/job_ports.h"
 
 namespace railweave::control {
@@ -69,23 +71,20 @@ void ContentionBook::bring_to(const ClusterState& state) {
     reload = reload || basis_ == ContentionBasis::bundles;
   }
   *jobs_ = state.jobs;
-  std::vector<std::uint64_t> added;
-  placed_.follow(
-      state,
-      [&](JobId id) {
-        const auto entry = entries_.find(id.number());
-        flows_ -= entry->second.flows;
-        if (entry->second.flows > kMaxFlowsOfJob) --large_;
-        senders_.remove(id.number());
-        entries_.erase(entry);
-      },
-      [&](const JobPtr& job) {
-        const double flows = flows_of(job->spec, peers_);
-        entries_[job->id.number()] = {job, {}, flows};
-        flows_ += flows;
-        if (flows > kMaxFlowsOfJob) ++large_;
-        added.push_back(job->id.number());
-      });
+  const PlacedJobs::Changes changes = placed_.follow(state.jobs);
+  for (const JobId id : changes.removed) {
+    const auto entry = entries_.find(id.number());
+    flows_ -= entry->second.flows;
+    if (entry->second.flows > kMaxFlowsOfJob) --large_;
+    senders_.remove(id.number());
+    entries_.erase(entry);
+  }
+  for (const JobPtr& job : changes.added) {
+    const double flows = flows_of(job->spec, peers_);
+    entries_[job->id.number()] = {job, {}, flows};
+    flows_ += flows;
+    if (flows > kMaxFlowsOfJob) ++large_;
+  }
   const bool routed = routes_ != nullptr && flows_ <= kMaxFlows && large_ == 0;
   const ContentionBasis basis = routed ? ContentionBasis::routes : ContentionBasis::bundles;
   if (reload || basis != basis_) {
@@ -93,7 +92,7 @@ void ContentionBook::bring_to(const ClusterState& state) {
     load_all();
     return;
   }
-  for (const std::uint64_t number : added) load(entries_.at(number));
+  for (const JobPtr& job : changes.added) load(entries_.at(job->id.number()));
 }
 
 void ContentionBook::load_all() {

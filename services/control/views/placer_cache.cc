@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/control/state/cluster_state.h"
+#include "services/control/state/job.h"
 #include "services/control/views/peer_places.h"
 
 namespace railweave::control {
@@ -76,9 +78,9 @@ scheduler::Placer& PlacerCache::at(const ClusterState& state) {
     }
   }
   *jobs_ = state.jobs;
-  placed_.follow(
-      state, [&](JobId id) { traffic_->remove(id.number()); },
-      [&](const JobPtr& job) { traffic_->add(job->id.number(), job->spec, job->placement.gpu_of_rank); });
+  const PlacedJobs::Changes changes = placed_.follow(state.jobs);
+  for (const JobId id : changes.removed) traffic_->remove(id.number());
+  for (const JobPtr& job : changes.added) traffic_->add(job->id.number(), job->spec, job->placement.gpu_of_rank);
   placer_->sync(state.allocations);
   return *placer_;
 }

@@ -96,7 +96,7 @@ TEST(GangTraffic, WhatFollowsPlacedJobsSeesPeersMove) {
   std::size_t seen_moves = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Random random(seed);
-    ClusterState state;
+    JobTable jobs;
     PlacedJobs placed;
     const auto table = std::make_shared<JobTable>();
     const auto peers = peer_places(table);
@@ -112,7 +112,7 @@ TEST(GangTraffic, WhatFollowsPlacedJobsSeesPeersMove) {
     for (int step = 0; step < 60; ++step) {
       for (std::uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
         const std::uint64_t number = 1 + random() % 8;
-        const JobPtr was = state.jobs.find(JobId(number));
+        const JobPtr was = jobs.find(JobId(number));
         auto job = was == nullptr ? std::make_shared<Job>() : std::make_shared<Job>(*was);
         if (was == nullptr) {
           job->id = JobId(number);
@@ -122,20 +122,17 @@ TEST(GangTraffic, WhatFollowsPlacedJobsSeesPeersMove) {
         }
         job->state = random() % 3 == 0 ? JobState::completed : JobState::placed;
         job->placement.gpu_of_rank = {fabric::GpuId(static_cast<std::uint32_t>(random() % 5))};
-        state.jobs.put(std::move(job));
+        jobs.put(std::move(job));
       }
-      *table = state.jobs;
-      placed.follow(
-          state,
-          [&](JobId id) {
-            EXPECT_EQ(cache.erase(id.number()), 1U) << "seed " << seed;
-            ++seen_moves;
-          },
-          [&](const JobPtr& job) {
-            EXPECT_TRUE(cache.emplace(job->id.number(), places_of(*job)).second) << "seed " << seed;
-          });
+      *table = jobs;
+      const PlacedJobs::Changes changes = placed.follow(jobs);
+      for (const JobId id : changes.removed) EXPECT_EQ(cache.erase(id.number()), 1U) << "seed " << seed;
+      seen_moves += changes.removed.size();
+      for (const JobPtr& job : changes.added) {
+        EXPECT_TRUE(cache.emplace(job->id.number(), places_of(*job)).second) << "seed " << seed;
+      }
       std::map<std::uint64_t, std::vector<Gpus>> wanted;
-      state.jobs.visit_after(JobId(0), [&](const JobPtr& job) {
+      jobs.visit_after(JobId(0), [&](const JobPtr& job) {
         if (job->holds_gpus()) wanted.emplace(job->id.number(), places_of(*job));
         return true;
       });

@@ -164,9 +164,8 @@ void SubnetRoutes::start_following(const ClusterState& state) {
   if (costs_in(state, context_.options.subnet) > 0) return;
   const std::int64_t after_us = context_.options.rebalance_after.count() * 1000;
   if (steps_.followed_at_us != 0 && context_.now() - steps_.followed_at_us < after_us) return;
-  bool is_other = steps_.followed_version != state.view_version;
-  steps_.followed_jobs.follow(state, [&](JobId) { is_other = true; }, [&](const JobPtr&) { is_other = true; });
-  if (!is_other) return;
+  const bool others = !steps_.followed_jobs.follow(state.jobs).empty();
+  if (!others && steps_.followed_version == state.view_version) return;
   steps_.followed_version = state.view_version;
   steps_.followed_at_us = context_.now();
   if (!wanted_.base()->choice.engine->takes_chosen_hops()) return;

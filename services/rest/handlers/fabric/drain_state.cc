@@ -28,11 +28,11 @@ std::string jobs_on(const ClusterState& state, const DrainTarget& target) {
   if (!host) return "the topology has no such node";
   const auto only = target.kind == DrainKind::gpu ? control::find_gpu(state.topology(), target.id) : fabric::GpuId();
   if (const auto left = control::jobs_that_left(*state.left_gpus, target.id); !left.empty()) {
-    const std::string job = to_string(*left.begin());
-    return job +
-           " was repaired, and its processes there may still run: its launcher has to free the GPUs (railweave jobs "
-           "freed " +
-           job + " --node " + std::string(control::node_of(target)) + ")";
+    return fmt::format(
+        "{0} was repaired, and its processes there may still run: its launcher has to free the GPUs (railweave jobs "
+        "freed {0} "
+        "--node {1})",
+        to_string(*left.begin()), control::node_of(target));
   }
   if (state.allocations[host.index()].used == 0) return {};
   std::string jobs;
