@@ -28,7 +28,8 @@ RULES = [(re.compile(found), other) for found, other in [
     (r"\bcontinue(?=;)", "break"), (r"(?<![\w.'])(\d[\d']*)(?![\w.'])", None)]]
 # Statements that may be left out: assignments and calls that stand alone on their line.
 STATEMENT = re.compile(r"^ +(?!return\b|const\b|auto\b|break\b|continue\b|using\b|case\b|for\b|if\b|while\b|else\b|std::\w+ \w+;)[\w.:\[\]()>*-]+(?: [+|&-]?= .+|\(.*\))?;$")
-SKIPPED = re.compile(r"^\s*(//|#|namespace\b|using\b|static_assert|template\b|RAILWEAVE_CHECK)")
+# Neither do texts, nor lines that only reserve memory: no test could tell.
+SKIPPED = re.compile(r"^\s*(//|#|namespace\b|using\b|static_assert|template\b|RAILWEAVE_CHECK|[\w.>\[\]()-]+[.>]reserve\()")
 
 
 def code_of(line):

@@ -72,6 +72,19 @@ TEST(ClassShares, SettlesWhereClassesWaitForEachOther) {
   EXPECT_NEAR(rates.flows.load[0], 4, 1e-6);
 }
 
+TEST(ClassShares, SayHowManyRoundsWereComputedAndWhetherTheyWereEnough) {
+  Classes c{.flows = {}, .class_of = {0, 1}, .weight = {3, 1, 1, 3}, .count = 2};
+  c.flows.capacity = {4, 4};
+  c.flows.add({0, 1});
+  c.flows.add({0, 1});
+  for (const unsigned most : {1U, 2U, 3U}) {
+    const ClassRates rates = class_shared_rates(c.problem(), {.max_rounds = most, .tolerance = 1e-9});
+    EXPECT_EQ(rates.rounds, most);
+    EXPECT_FALSE(rates.settled);
+  }
+  EXPECT_LT(class_shared_rates(c.problem(), kExact).rounds, kExact.max_rounds);
+}
+
 TEST(ClassShares, DoNotDependOnEarlierProblems) {
   ClassShareSolver again;
   ClassRates rates;

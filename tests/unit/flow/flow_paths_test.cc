@@ -58,6 +58,19 @@ TEST(FlowPaths, FollowTheTablesLinkByLink) {
     // Links that fail after the tables were computed: some pairs are lost.
     for (std::size_t i = 0; i < shared->links().size(); i += 17) view.set_state(LinkId(i), LinkState::down);
     expect_as_traced(view, routing, 2);
+    // Entries that name any port, some of them one that the switch does not have: packets end there, or circle.
+    Routing damaged = routing;
+    std::mt19937_64 random(3);
+    for (const PlaneId plane : IdRange<PlaneId>(0, scope->planes().size())) {
+      PlaneTables tables = damaged.tables.plane(plane);
+      PlaneTables::Editor edit(tables);
+      for (std::size_t i = 0; i < tables.switches() * tables.destinations() / 8; ++i) {
+        edit.set(random() % tables.switches(), random() % tables.destinations(),
+                 static_cast<std::uint16_t>(random() % 70));
+      }
+      damaged.tables.set_plane(plane, std::move(tables));
+    }
+    expect_as_traced(view, damaged, 3);
   }
 }
 
