@@ -471,10 +471,9 @@ Result<OpenSmPolicy> opensm_policy(const InfinibandPlanInput& input, const Infin
     everyone.members.push_back({.port = t.port_guid(port), .full = false});
   everyone.members.push_back({.who = opensm::PartitionMember::Who::subnet_manager, .full = true});
   policy.partitions.push_back(std::move(everyone));
-  policy.qos.levels.push_back({.name = "DEFAULT", .level = 0});
   // Paths without a rule belong to the lowest class.
   policy.qos.default_level = plan.service_level(lowest_class(*input.classes), 0);
-  policy.qos.levels[0].level = policy.qos.default_level;
+  policy.qos.levels.push_back({.name = "DEFAULT", .level = policy.qos.default_level});
   for (const TenantPartition& tenant : input.tenants) {
     const std::uint8_t level = plan.service_level(tenant.qos_class, 0);
     opensm::Partition partition{

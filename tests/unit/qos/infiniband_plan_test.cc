@@ -190,6 +190,40 @@ TEST(InfinibandPlan, PromisesWhatTheWeakestLaneOfAClassHas) {
   EXPECT_EQ(plan.promised_to_owner(table, 0), of_lane(5));
 }
 
+TEST(InfinibandPlan, LimitedMembersTakeTheIndicesThatMembersLeave) {
+  const Fixture f;
+  const PortId port = *f.fabric.view.topology().hca_ports().begin();
+  InfinibandPlanInput input = f.input();
+  input.tenants = {{.tenant = "watched", .pkey = 7, .members = {}, .limited = {port}},
+                   {.tenant = "owner", .pkey = 9, .members = {{.port = port, .index = 1}}, .limited = {}}};
+  const auto ports = plan_partitions(input);
+  ASSERT_TRUE(ports) << ports.error().text();
+  const Topology& t = f.fabric.view.topology();
+  const auto of_port = std::ranges::find_if(*ports, [&](const PortTables& one) {
+    return one.port.device == t.guid(t.hca_of(port)) && one.port.port == t.number(port);
+  });
+  ASSERT_NE(of_port, ports->end());
+  EXPECT_EQ(of_port->pkeys, (std::vector<std::uint16_t>{0xffff, 0x8009, 7}));
+}
+
+// Each class and each owner has as many lanes as the routing, one after the other, and is promised on each all that it is promised.
+TEST(InfinibandPlan, DemandsLanesOfClassesAndOwnersForEveryLaneOfTheRouting) {
+  const QosClasses classes = default_qos_classes();
+  const std::vector<std::uint32_t> wanted{100, 50, 300, 200, 100, 50, 0, 70, 0, 30};
+  for (const unsigned routing_lanes : {1U, 2U, 3U}) {
+    const auto demands = lane_demands(classes, routing_lanes, wanted);
+    ASSERT_EQ(demands.size(), (classes.size() + 2) * routing_lanes);
+    for (std::size_t i = 0; i < demands.size(); ++i) {
+      const std::size_t n = i / routing_lanes, lane = i % routing_lanes;
+      const std::size_t slot = n < classes.size() ? class_number(classes, n) : n == classes.size() ? 7 : 9;
+      EXPECT_EQ(demands[i].vl, slot * routing_lanes + lane);
+      EXPECT_EQ(demands[i].min_permille, wanted[n < classes.size() ? n : slot]);
+      EXPECT_EQ(demands[i].requested_permille,
+                (n < classes.size() ? classes[n].share_permille : wanted[slot]) / routing_lanes);
+    }
+  }
+}
+
 TEST(InfinibandPlan, CountsTheLanesOfTheSubnetThatIsAsked) {
   const auto fabric = testing::route_view(
       FabricView(std::make_shared<const Topology>(generate("rail-only", {{"hosts", "4"}, {"rails", "2"}}).value())));

@@ -101,6 +101,40 @@ TEST(IngressFilter, DropsWhatNoJobAtTheHostMaySendAndNothingElse) {
   EXPECT_GT(between, 1000U);
 }
 
+// Where jobs have lanes of their own, others' packets on these lanes are dropped within the fabric too, and nothing else is.
+TEST(IngressFilter, LanesOfOwnersCloseNoLevelOfAClass) {
+  std::size_t closed = 0, open = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Site site(seed);
+    const auto before = site.plan(true);
+    std::mt19937_64 random(seed);
+    for (std::uint8_t lane = 0; lane < 3; ++lane) {
+      Reservation one{.job = "job-" + std::to_string(lane), .tenant = "t", .lane = lane};
+      for (DirectedLink link = 0; link < site.ledger.links(); ++link) {
+        if (random() % 3 == 0) one.loads.push_back({link, 1000});
+      }
+      site.ledger.reserve(std::make_shared<Reservation>(std::move(one)));
+    }
+    const auto after = site.plan(true);
+    if (!before || !after) continue;
+    ASSERT_EQ(before->ports.size(), after->ports.size());
+    for (std::size_t i = 0; i < after->ports.size(); ++i) {
+      for (unsigned in = 0; in < 64; ++in) {
+        const LaneMap was = before->ports[i].sl_to_vl_from(in), is = after->ports[i].sl_to_vl_from(in);
+        for (unsigned level = 0; level < 16; ++level) {
+          const bool of_class = level / after->routing_levels < site.classes.size();
+          const bool dropped = is[level] == kDropLane && was[level] != kDropLane;
+          EXPECT_FALSE(of_class && is[level] != was[level]) << "port " << i << " from " << in << " level " << level;
+          (dropped ? closed : open) += 1;
+        }
+      }
+    }
+  }
+  EXPECT_GT(closed, 100U);
+  EXPECT_GT(open, 1000U);
+}
+
 TEST(IngressFilter, AreEqualByWhatPasses) {
   const std::vector<std::uint16_t> some{0xffff, 1, 5};
   EXPECT_EQ(IngressFilter(some), IngressFilter(some));
