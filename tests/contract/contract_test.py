@@ -27,6 +27,7 @@ import hostile  # noqa: E402
 import http_cases  # noqa: E402
 import job_cases  # noqa: E402
 import job_change_cases  # noqa: E402
+import job_route_cases  # noqa: E402
 import launch_cases  # noqa: E402
 import live_cases  # noqa: E402
 import member_cases  # noqa: E402
@@ -85,6 +86,9 @@ EXCUSED = [
     ("putContract", 409, "contracts.noKeys", "needs 32,766 contracts"),
     ("setReroute", 409, "routes.openSmRoutes", "without a connection only observe can be set"),
     ("*Reroute", 409, "routes.viewChanged", "needs the fabric to change three times, each while it is looked at"),
+    ("*JobRoutes", 409, "routes.viewChanged", "as the one before"),
+    ("*JobRoutes", 503, "*", "needs an Ethernet subnet with jobs in a service whose store fails"),
+    ("*JobRoutes", 429, "service.busy", "needs an Ethernet subnet with jobs in a service that is kept busy"),
     ("*Reroute", 503, "*", "needs a guarantee at risk in a service whose store fails"),
     ("*Reroute", 429, "service.busy", "needs a guarantee at risk in a service that is kept busy"),
     ("acceptSubnetChanges", 412, "*", "needs another import while the change is worked out"),
@@ -164,7 +168,7 @@ class Run:
     def one_service(self):
         modules = (fabric_cases, route_cases, tenant_cases, job_cases, site_cases, path_cases, advice_cases, queue_cases,
                    job_change_cases, launch_cases, step_cases, event_cases, shape_cases, gang_cases,
-                   guarantee_cases, agent_cases, reroute_cases, spread_cases, webhook_cases, null_cases, service_cases,
+                   guarantee_cases, agent_cases, reroute_cases, job_route_cases, spread_cases, webhook_cases, null_cases, service_cases,
                    http_cases)
         with Service(self.options.railweaved) as service:
             key = service.folder / "certificate.key"

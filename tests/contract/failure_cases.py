@@ -79,6 +79,7 @@ COMPUTED = {
     "drainNode": {"path": {"id": "node-1"}},
     "listRanks": {"path": {"id": "job-000001"}}, "listEvents": {}, "listAudit": {}, "getRoutes": {}, "auditRoutes": {}, "getPath": {}, "getFdbs": {},
     "listGuarantees": {}, "listGuaranteedLinks": {}, "getCertificate": {}, "proposeReroute": {}, "setReroute": {"body": {}}, "resetReroute": {},
+    "proposeJobRoutes": {"path": {"id": "compute"}}, "setJobRoutes": {"path": {"id": "compute"}}, "removeJobRoutes": {"path": {"id": "compute"}},
     "diffRoutes": {"body": {}},
     "acceptSubnetChanges": {"path": {"id": "compute"}, "body": {}},
     "getNodeBudgets": {"path": {"id": "node-1"}}, "reportNodeBudgets": {"path": {"id": "node-1"}, "body": {}},

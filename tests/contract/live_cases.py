@@ -121,6 +121,8 @@ def management_keys(session):
     assert event["data"] == {"subnet": "compute", "generation": 2, "reason": "a host was broken into"}, event
     assert keys("edge") is None
     rotate(409, "subnets.noKeys", "edge")
+    for operation in ("proposeJobRoutes", "setJobRoutes", "removeJobRoutes"):
+        session.call(operation, 409, "subnets.live", path={"id": "compute"})
     rotate(409, "subnets.notLive", "storage")
     rotate(404, "subnets.notFound", "nowhere")
     rotate(400, "body.invalidField", body={"reason": "r" * 501})

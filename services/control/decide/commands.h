@@ -86,6 +86,7 @@ DecisionResult decide_command(const DecisionInput& in, const ReportProgramming& 
 DecisionResult decide_command(const DecisionInput& in, const ReportPortLimits& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportTables& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportBalance& command);
+DecisionResult decide_command(const DecisionInput& in, const TakeJobRoutes& command);
 DecisionResult decide_command(const DecisionInput& in, const ReportQos& command);
 
 }  // namespace railweave::control

@@ -146,6 +146,27 @@ DecisionResult decide_command(const DecisionInput& in, const ReportBalance& comm
   return Decision{{std::move(report)}, {}, false};
 }
 
+DecisionResult decide_command(const DecisionInput& in, const TakeJobRoutes& command) {
+  const ClusterState& state = in.state;
+  RoutesRebalanced report = command.report;
+  if (command.view_version != state.view_version) {
+    return refuse(ErrorKind::conflict, "routes.viewChanged",
+                  "the fabric changed while routes of subnet " + report.subnet + " were looked for",
+                  "repeat the request");
+  }
+  const auto present = state.route_bases->find(report.subnet);
+  if (present == state.route_bases->end() ? report.hops.empty() : report.hops == present->second.hops) {
+    return Decision{};
+  }
+  if (present != state.route_bases->end()) {
+    report.links = present->second.links;
+    report.switches = present->second.switches;
+    report.taken = present->second.taken;
+  }
+  if (!report.hops.empty() && !keeps_guarantees(in, report)) return Decision{};
+  return Decision{{std::move(report)}, {}, false};
+}
+
 DecisionResult decide_command(const DecisionInput& /*in*/, const ReportQos& command) {
   return Decision{{command.report}, {}, false};
 }

@@ -249,6 +249,11 @@ struct ReportBalance {
   RoutesRebalanced report;
   std::uint64_t view_version = 0;
 };
+// Routes of a subnet that the service has no connection to get these next hops, for jobs; none: those that were chosen are given up.
+struct TakeJobRoutes {
+  RoutesRebalanced report;
+  std::uint64_t view_version = 0;
+};
 struct ReportQos {
   QosProgrammed report;
 };
@@ -264,7 +269,7 @@ struct Command {
                SetSubnetMode, RotateSubnetKey, SetSubnetSpread, RequestDrain, ClearDrain, SetLinkCosts, ReportLinks,
                ReportDrains, ReportAlarms, AcknowledgeAlarm, MuteAlarm, ReportProgramming, ReportPortLimits, ReportQos,
                PutContract, RemoveContract, PutQosClasses, IssueToken, RevokeToken, BeginTerm, PutWebhook,
-               RemoveWebhook, ReportWebhook, ReleaseLink, ReportTables, ReportBalance, ReportSteps>
+               RemoveWebhook, ReportWebhook, ReleaseLink, ReportTables, ReportBalance, ReportSteps, TakeJobRoutes>
       body;
   RequestOrigin origin = {};
 };

@@ -17,6 +17,7 @@ namespace railweave::api {
 void add_fabric_routes(RouteTable& routes, Operations& operations);
 void add_live_routes(RouteTable& routes, Operations& operations);  // subnets, sync, discovery
 void add_found_change_routes(RouteTable& routes);                  // of add_live_routes()
+void add_job_route_routes(RouteTable& routes);                     // of add_live_routes()
 void add_counter_history_routes(RouteTable& routes);
 void add_drain_routes(RouteTable& routes);
 void add_alarm_routes(RouteTable& routes);

@@ -16,12 +16,7 @@ namespace railweave::control {
 
 bool BalancedRoutes::is_worth_it() const {
   if (!is_verified || unproven > 0) return false;
-  // A few flows that meet are little beside many: what takes a link from twice its rate to its rate gains 14.
-  constexpr double kWorth = 0.1;
-  if (followed) {
-    const fabric::TrafficBalance& balance = followed->balance;
-    return balance.cost_before - balance.cost > std::min(0.05 * balance.cost, kWorth);
-  }
+  if (followed) return followed->balance.is_worth_it();
   return fullest_before * 20 > fullest * 21;
 }
 

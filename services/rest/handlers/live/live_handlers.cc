@@ -256,6 +256,7 @@ void add_live_routes(RouteTable& routes, Operations& operations) {
   routes.put("/v1/subnets/{id}/routing", {.access = kOperators}, put_routing);
   routes.post("/v1/subnets/{id}/key", {.access = kOperators}, rotate_key);
   add_found_change_routes(routes);
+  add_job_route_routes(routes);
   routes.get("/v1/fabric/sync", {.access = kViewers, .by = AnsweredBy::leader, .http = compute}, get_sync);
   routes.post("/v1/fabric/sync", {.access = kOperators, .query = {"subnet"}},
               [work](const Call& call) { return post_sync(*work, call); });
