@@ -11,6 +11,8 @@
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
+#include "services/railweave/commands/switch_follow.h"
+#include "services/railweave/commands/switch_tables.h"
 #include "services/railweave/switch_config/sonic_differences.h"
 #include "services/railweave/switch_config/switch_config.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -22,7 +24,7 @@ namespace railweave::cli {
 namespace {
 
 constexpr const char* kSwitches = "/v1/switches";
-constexpr std::size_t kNamesLimitBytes = 64U << 20U, kConfigLimitBytes = 64U << 20U;
+constexpr std::size_t kConfigLimitBytes = 64U << 20U;
 
 struct SwitchOptions {
   std::string id, names;
@@ -44,29 +46,22 @@ Json queues_of(Session& session, const std::string& id) {
   return queues;
 }
 
-Json table_of(Session& session, const std::string& id) {
-  Json table = Json::array();
-  session.service().each_item(
-      Target(kSwitches).segment(id).path("/forwarding-table"), 0, [&](const Json& entry) { table.push_back(entry); },
-      [&] { table.clear(); });
-  return table;
-}
-
-NetworkNames names_of(const std::string& file) {
-  return file.empty() ? NetworkNames() : read_network_names(value_or_fail(read_document(file, kNamesLimitBytes)));
+NetworkNames names_of(const SwitchOptions& options) {
+  return read_network_names(read_names_document(options.names), options.id);
 }
 
 std::string config_text(Session& session, const ConfigOptions& options, std::vector<std::string>& notes) {
-  const NetworkNames names = names_of(options.names);
+  const NetworkNames names = names_of(options);
   if (options.to.starts_with("sonic")) {
     if (options.check) {
       fail_usage("--check is of Linux switches", "compare what a SONiC switch has: railweave switches check");
     }
-    return options.to == "sonic" ? sonic_lane_tables(queues_of(session, options.id), names, options.sonic, notes)
-                                 : sonic_routes(table_of(session, options.id), names, options.sonic.port_step, notes);
+    return options.to == "sonic"
+               ? sonic_lane_tables(queues_of(session, options.id), names, options.sonic, notes)
+               : sonic_routes(table_of_switch(session.service(), options.id), names, options.sonic.port_step, notes);
   }
   const bool is_of_routes = options.to == "routes";
-  const SwitchScript script = is_of_routes ? route_script(table_of(session, options.id), names, notes)
+  const SwitchScript script = is_of_routes ? route_script(table_of_switch(session.service(), options.id), names, notes)
                                            : tc_script(queues_of(session, options.id), names, notes);
   return options.check ? check_script(script, is_of_routes) : script.text;
 }
@@ -88,11 +83,12 @@ void check_config(Session& session, const CheckOptions& options) {
                "on the switch: sonic-cfggen -d --print-data");
   }
   std::vector<std::string> ignored, notes;
-  const NetworkNames names = names_of(options.names);
+  const NetworkNames names = names_of(options);
   const Json queues = queues_of(session, options.id);
   Json wanted = Json::parse(sonic_lane_tables(queues, names, options.sonic, ignored));
   if (!options.names.empty()) {
-    wanted.update(Json::parse(sonic_routes(table_of(session, options.id), names, options.sonic.port_step, notes)));
+    wanted.update(Json::parse(
+        sonic_routes(table_of_switch(session.service(), options.id), names, options.sonic.port_step, notes)));
   } else {
     notes.emplace_back("routes are not compared without --names");
   }
@@ -124,7 +120,8 @@ void add_switch_options(CLI::App& command, SwitchOptions& options) {
   command
       .add_option(
           "--names", options.names,
-          "JSON or YAML: addresses by device (an adapter, a switch), interfaces and gateways by number of the port")
+          "JSON or YAML: addresses by device (an adapter, a switch), interfaces and gateways by number of the port; "
+          "those of one switch in switches, by its name")
       ->type_name("FILE");
   add_number_option(command, "--ethernet-step", options.sonic.port_step, "Step between the numbers of SONiC's ports",
                     {1, 16});
@@ -171,6 +168,7 @@ void add_config_command(CLI::App& switches, Session& session) {
 void add_switch_config_commands(CLI::App& switches, Session& session) {
   add_config_command(switches, session);
   add_check_command(switches, session);
+  add_switch_follow_command(switches, session);
 }
 
 }  // namespace railweave::cli

@@ -67,8 +67,13 @@ std::string filter_of(const Json& port, const std::string& interface, const std:
 
 }  // namespace
 
-NetworkNames read_network_names(const Json& document) {
-  return {texts_of(document, "addresses"), texts_of(document, "interfaces"), texts_of(document, "gateways")};
+NetworkNames read_network_names(const Json& document, const std::string& sw) {
+  NetworkNames names{texts_of(document, "addresses"), texts_of(document, "interfaces"), texts_of(document, "gateways")};
+  const Json& own = field(field(document, foreign("switches")), foreign(sw));
+  if (own.is_null()) return names;
+  for (auto& [port, interface] : texts_of(own, "interfaces")) names.interfaces[port] = interface;
+  for (auto& [port, gateway] : texts_of(own, "gateways")) names.gateways[port] = gateway;
+  return names;
 }
 
 SwitchScript tc_script(const Json& queues, const NetworkNames& names, std::vector<std::string>& notes) {

@@ -18,8 +18,9 @@ struct NetworkNames {
   std::map<std::string, std::string> addresses;  // IPv4, of adapters ("dgx-017/mlx5_3") and of switches themselves
   std::map<std::string, std::string> interfaces, gateways;
 };
-// {"addresses": {...}, "interfaces": {...}, "gateways": {...}}. Throws CommandFailure.
-NetworkNames read_network_names(const Json& document);
+// {"addresses": {...}, "interfaces": {...}, "gateways": {...}, "switches": {"leaf-07": {"interfaces": {...}, "gateways": {...}}}}; what
+// is said of the switch itself holds for it. Throws CommandFailure.
+NetworkNames read_network_names(const Json& document, const std::string& sw);
 
 struct SwitchScript {
   std::string text;                                  // for sh
