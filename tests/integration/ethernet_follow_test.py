@@ -169,7 +169,7 @@ def main():
     if lacking or os.geteuid() != 0:
         print(f"skipped: {lacking or 'needs to be root'}")
         return 77
-    binaries, count = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 6
+    binaries, count = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 3
     network, operator = Network(hosts=8, spines=2), None
     with tempfile.TemporaryDirectory(prefix="railweave-ef-") as name, Service(binaries / "railweaved", name) as service:
         folder = Path(name)

@@ -32,8 +32,9 @@ File file_of(const std::string& text) {
   File file(std::tmpfile(), &std::fclose);
   if (!file) return file;
   const bool is_written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  if (!is_written || std::fflush(file.get()) != 0) return {nullptr, &std::fclose};
-  std::rewind(file.get());
+  if (!is_written || std::fflush(file.get()) != 0 || std::fseek(file.get(), 0, SEEK_SET) != 0) {
+    return {nullptr, &std::fclose};
+  }
   return file;
 }
 

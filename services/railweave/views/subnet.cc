@@ -254,10 +254,11 @@ void print_subnet(Output& output, const Json& subnet) {
   const Json& routing = field(subnet, "routing");
   const std::string why = text_of(routing, "reason");
   if (const Json& basis = field(subnet, "routeBasis"); basis.is_object()) {
-    sheet.add("Routes",
-              fmt::format("spread again without {} links and {} switches, {} next hops chosen for jobs, since {}",
-                          count_of(basis, "linksLeftOut"), count_of(basis, "switchesLeftOut"), count_of(basis, "hops"),
-                          text_of(basis, "since")));
+    const std::uint64_t links = count_of(basis, "linksLeftOut"), switches = count_of(basis, "switchesLeftOut");
+    const std::string spread =
+        links + switches == 0 ? "" : fmt::format("spread again without {} links and {} switches, ", links, switches);
+    sheet.add("Routes", fmt::format("{}{} next hops chosen for jobs, since {}", spread, count_of(basis, "hops"),
+                                    text_of(basis, "since")));
   }
   if (const Json& engine = field(subnet, "routeEngine"); engine.is_object()) {
     sheet.add("Engine", fmt::format("{} on at most {} lanes, taken {}", text_of(engine, "engine"),

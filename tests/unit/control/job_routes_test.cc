@@ -97,7 +97,7 @@ double fullest(const ClusterState& state, const fabric::Routing& routing, const 
   return most;
 }
 
-// All pairs arrive, none over a drained cable between switches, whatever part of the switches has its new entries already.
+// All pairs arrive, none over a cable between switches that is drained or down, whatever part of the switches has its new entries already.
 void expect_whole(const ClusterState& state, const Followed& followed, std::mt19937_64& random, std::uint64_t seed) {
   const auto& t = state.topology();
   const auto before = next_port(followed.before), after = next_port(followed.after);
@@ -116,8 +116,10 @@ void expect_whole(const ClusterState& state, const Followed& followed, std::mt19
       ASSERT_FALSE(walk(t, mixed, from, to).empty()) << "seed " << seed << ": on their way";
       const auto path = walk(t, after, from, to);
       ASSERT_FALSE(path.empty()) << "seed " << seed;
-      for (const PortId out : path)
-        ASSERT_FALSE(is_trunk(t, out) && state.view.drained(t.link(out))) << "seed " << seed;
+      for (const PortId out : path) {
+        const bool is_out = !state.view.alive(t.link(out)) || state.view.drained(t.link(out));
+        ASSERT_FALSE(is_trunk(t, out) && is_out) << "seed " << seed;
+      }
     }
   }
 }
@@ -139,7 +141,7 @@ std::vector<unsigned> random_nodes(std::mt19937_64& random, std::vector<unsigned
 }
 
 TEST(JobRoutes, ReachEveryHostAndAreNeverFullerThanEvenOnesAtRandom) {
-  std::size_t changes = 0, gains = 0, kept = 0, drained = 0;
+  std::size_t changes = 0, gains = 0, kept = 0, drained = 0, cut = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     std::mt19937_64 random(seed);
     const unsigned leaves = 2 + random() % 3, hosts = 2 + random() % 4, spines = 2 + random() % 3;
@@ -163,6 +165,11 @@ TEST(JobRoutes, ReachEveryHostAndAreNeverFullerThanEvenOnesAtRandom) {
         const auto cable = cluster.cable("leaf-" + std::to_string(random() % leaves), "spine-0");
         cluster.must(RequestDrain{{DrainKind::link, cable}, "cut", true, {}, cluster.state.view_version});
         ++drained;
+      }
+      if (step == 6 && spines > 2) {  // and a third one yet
+        const auto cable = cluster.cable("leaf-" + std::to_string(random() % leaves), "spine-1");
+        cluster.must(Cluster::report(cable, fabric::LinkState::down));
+        ++cut;
       }
       const auto& t = cluster.state.topology();
       const Followed followed = follow(cluster);
@@ -190,6 +197,7 @@ TEST(JobRoutes, ReachEveryHostAndAreNeverFullerThanEvenOnesAtRandom) {
   EXPECT_GT(gains, 60U);
   EXPECT_EQ(kept, 480U);
   EXPECT_EQ(drained, 60U);
+  EXPECT_GT(cut, 20U);
 }
 
 // Pairs of hosts behind two leaves can be spread over the spines as evenly as their number allows.
