@@ -4,7 +4,8 @@ jobs start through the command line on hosts that even routes lead over one spin
 that its partner sends. It is measured on switches that hash flows, on even routes, and on routes that follow the jobs.
 
 Then a cable fails and is drained while the follower is dead (SIGKILL), and the next one leads all traffic around it; a switch whose
-program fails is tried again; the service is away for a while; and where nothing changes no switch is given anything.
+program fails is tried again; the service is away for a while; and where nothing changes no switch is given anything. In the end each kernel
+has what is wanted of its switch.
 
 ethernet_follow_test.py BIN_FOLDER [STEPS]     exit code 77: skipped, and why
 """
@@ -60,6 +61,16 @@ class Operator:
         only = [word for host in hosts for word in ("--only", host)]
         answer = self.do("jobs", "submit", "--tenant", "t", "--dp", str(len(hosts)), "--gpus-per-node", "1", *only, "-o", "json")
         return json.loads(answer)["id"]
+
+    def differs(self):
+        """What a switch's kernel has otherwise than wanted, as `switches config --check` finds it."""
+        found = {}
+        for switch in self.network.switches:
+            script = self.do("switches", "config", switch, "--to", "routes", "--names", str(self.folder / "names.json"), "--check")
+            done = inside(switch, "sh", "-c", script, check=False)
+            if done.returncode:
+                found[switch] = done.stdout + done.stderr
+        return found
 
     def calls_made(self):
         return self.calls.read_text().split() if self.calls.exists() else []
@@ -150,18 +161,23 @@ def tries_again(operator, network, ids):
 
 
 def outlives_the_service(operator, service, network, ids):
-    """It goes on where it was, and does nothing where nothing changes."""
+    """It goes on where it was, and does nothing where nothing changes. Stopped, it leaves even routes."""
     operator.do("jobs", "cancel", *ids)
     service.stop()
     until("the follower misses the service", lambda: "tried again in" in operator.text().splitlines()[-1])
     service.start()
     jobs, _ = starts(operator, network)
     until("other jobs are followed", lambda: are_apart(network, jobs))
+    until("what was given is kept", lambda: all((operator.folder / "given" / f"mark-{switch}").exists() for switch in network.switches))
     assert operator.follower.poll() is None, operator.text()
     operator.kill()
     made = operator.calls_made()
     operator.once()
     assert operator.calls_made() == made, "nothing changed, so nothing is given"
+    assert not operator.differs(), operator.differs()
+    assert "follow no jobs" in run(*operator.follow_words, "--stop").stderr
+    assert json.loads(operator.do("subnets", "show", "roce", "-o", "json"))["routeBasis"] is None
+    assert not operator.differs(), operator.differs()
 
 
 def main():

@@ -185,7 +185,11 @@ bool RouteFollower::give(const std::string& name, Owed& owed) {
   const ChangedRoutes changed = changed_since(options_, given_.of(name), owed.wanted);
   if (options_.dry_run) {
     if (changed.routes == 0) return true;
-    output.text(fmt::format("# {}: {}\n{}", name, counted_routes(changed.routes), changed.text));
+    if (output.is_document()) {
+      output.line_document({{"switch", name}, {"routes", changed.routes}, {"text", changed.text}});
+    } else {
+      output.text(fmt::format("# {}: {}\n{}", name, counted_routes(changed.routes), changed.text));
+    }
     return false;
   }
   if (changed.routes == 0) {

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -121,6 +123,10 @@ TEST_F(SwitchFollow, GivesWhatChangesAndNothingTwice) {
       AllOf(HasSubstr("routes of roce would follow 2 jobs: 1 next hops chosen, which ask the fullest link for 50%"),
             HasSubstr("# leaf-1: 2 routes\n" + script(std::string(kFirst) + kVia5))));
   EXPECT_FALSE(std::filesystem::exists(file("state")));
+  const Finished document = follow({"--dry-run", "-o", "json"});
+  const std::string last = document.out.substr(document.out.rfind('\n', document.out.size() - 2) + 1);
+  EXPECT_EQ(Json::parse(last)["switch"], "leaf-2") << document.out;
+  EXPECT_EQ(Json::parse(last)["routes"], 2);
   for (const auto& asked : service_.asked()) EXPECT_EQ(asked.method, "GET");
 
   const Finished first = once();
@@ -136,15 +142,15 @@ TEST_F(SwitchFollow, GivesWhatChangesAndNothingTwice) {
     return std::ranges::count_if(service_.asked(),
                                  [](const auto& one) { return one.target.contains("forwarding-table"); });
   };
-  EXPECT_EQ(tables_read(), 4) << "of the dry run and the first: a table that was given is not read again";
+  EXPECT_EQ(tables_read(), 6) << "of the dry runs and the first: a table that was given is not read again";
   std::filesystem::remove(file("state/switch-leaf-1"));
   ASSERT_EQ(once().exit_code, 0);
   EXPECT_EQ(take("leaf-1"), script(std::string(kFirst) + kVia5)) << "forgotten, so given again";
-  EXPECT_EQ(tables_read(), 5);
+  EXPECT_EQ(tables_read(), 7);
   std::ofstream(file("names.yaml"), std::ios::app) << "gateways: {'5': 10.9.9.9}\n";
   ASSERT_EQ(once().exit_code, 0);
   EXPECT_THAT(take("leaf-1"), HasSubstr("via 10.9.9.9")) << "other names make other routes";
-  EXPECT_EQ(tables_read(), 7);
+  EXPECT_EQ(tables_read(), 9);
   port_ = 6;
   write_names();
   ASSERT_EQ(once().exit_code, 0);

@@ -155,7 +155,7 @@ TEST(JobRoutes, ReachEveryHostAndAreNeverFullerThanEvenOnesAtRandom) {
         const auto [id, nodes] = running[random() % running.size()];
         cluster.must(EndJob{id, JobState::completed, {}, {}});
         free.insert(free.end(), nodes.begin(), nodes.end());
-        std::erase_if(running, [id = id](const auto& one) { return one.first == id; });
+        std::erase_if(running, [ended = id](const auto& one) { return one.first == ended; });
       } else if (free.size() >= 2) {
         auto nodes = random_nodes(random, free);
         cluster.must(on_nodes(nodes));
