@@ -129,7 +129,7 @@ def follows(operator, network, count, alone):
 
 
 def goes_around(operator, network, jobs):
-    """A cable fails while no follower runs."""
+    """A cable fails while no follower runs, and another is drained while one does."""
     spine = network.next_node("l1", jobs[0][1])
     operator.kill()
     inside("l1", "ip", "link", "set", spine, "down")
@@ -144,6 +144,10 @@ def goes_around(operator, network, jobs):
     operator.do("links", "undrain", network.link("l1", spine))
     operator.start()
     until("the cable is used again", lambda: are_apart(network, jobs) and spine in crossing(network, "l1"))
+    operator.do("links", "drain", network.link("l2", spine), "--force")  # and now one while it runs
+    until(f"the follower leads around the cable between l2 and {spine}", lambda: set(crossing(network, "l2")) <= set(others))
+    operator.do("links", "undrain", network.link("l2", spine))
+    until("that one is used again", lambda: are_apart(network, jobs) and spine in crossing(network, "l2"))
 
 
 def tries_again(operator, network, ids):
