@@ -224,6 +224,31 @@ TEST(InfinibandPlan, DemandsLanesOfClassesAndOwnersForEveryLaneOfTheRouting) {
   }
 }
 
+TEST(InfinibandPlan, PlansEveryPortOfTheSubnetThatIsAskedAndNoOther) {
+  const auto fabric = testing::route_view(
+      FabricView(std::make_shared<const Topology>(generate("rail-only", {{"hosts", "4"}, {"rails", "3"}}).value())));
+  const Topology& t = fabric.view.topology();
+  const QosClasses classes = default_qos_classes();
+  ASSERT_EQ(t.subnets().size(), 3U);
+  for (const SubnetId subnet : t.subnets()) {
+    std::set<PortRef> cabled, planned;
+    for (const PortId port : t.switch_ports()) {
+      const PortId peer = t.peer(port);
+      if (!peer || t.subnet(t.switch_of(port)) != subnet) continue;
+      cabled.insert({t.guid(t.switch_of(port)), static_cast<std::uint8_t>(t.number(port))});
+      if (t.is_hca_port(peer)) cabled.insert({t.guid(t.hca_of(peer)), static_cast<std::uint8_t>(t.number(peer))});
+    }
+    const auto plan = plan_infiniband({.classes = &classes,
+                                       .subnet = subnet,
+                                       .view = fabric.view,
+                                       .scope = fabric.scope,
+                                       .lanes = &fabric.routing.lanes});
+    ASSERT_TRUE(plan) << plan.error().text();
+    for (const PortTables& one : plan->ports) EXPECT_TRUE(planned.insert(one.port).second);
+    EXPECT_EQ(planned, cabled);
+  }
+}
+
 TEST(InfinibandPlan, CountsTheLanesOfTheSubnetThatIsAsked) {
   const auto fabric = testing::route_view(
       FabricView(std::make_shared<const Topology>(generate("rail-only", {{"hosts", "4"}, {"rails", "2"}}).value())));
