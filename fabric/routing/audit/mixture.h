@@ -69,7 +69,8 @@ class Mixture {
   }
   void spread(std::uint32_t destination);
   // A packet by an entry of one kind may go on at switch `at` by one of the other. Entries that are not changed are old for packets
-  // that may still meet either, and new for the others; so are earlier ones, though new ones may lead the same way again.
+  // that may still meet either, and new for the others; so are earlier ones, though new ones may lead the same way again. (Groups of
+  // changes have what earlier and old entries do together from their start, so that for them either would do.)
   [[nodiscard]] bool follows(unsigned by, std::uint32_t at, unsigned next) const {
     if (by == kNew && ordered_) return next == kNew;
     const std::uint32_t* arcs = &arcs_[std::size_t{at} * entries_];

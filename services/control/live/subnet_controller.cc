@@ -210,8 +210,10 @@ Result<void> SubnetController::listen(const ClusterState& state, std::chrono::mi
   // Ports are written in the time in which nothing happens.
   const bool is_busy = connection_.mode() == SubnetMode::direct && followed_->ports.is_done() &&
                        followed_->routes.are_quiet() && followed_->qos.is_due();
-  auto found = watch_.listen(is_busy ? std::chrono::milliseconds(0) : wait);
+  const bool owes_attempt = followed_->routes.owe_attempt() && !is_blind_;
+  auto found = watch_.listen(is_busy ? std::chrono::milliseconds(0) : owes_attempt ? options_.coalesce : wait);
   if (!found) return std::unexpected(found.error());
+  if (!*found && owes_attempt && context_.mode_holds()) return followed_->routes.ask_unanswered(state);
   // What is found now is found again by the connection of the new mode.
   if (!*found || !context_.mode_holds()) return {};
   if ((*found)->is_whole && !(*found)->sweep.blind) {
@@ -294,6 +296,7 @@ Result<void> SubnetController::follow_links(const ClusterState& state, RepairCau
   show_links(context_, f.links, f.observed);
   tell_links(change, cause);
   for (const std::size_t cable : change.differing) f.routes.touch_ends_of(f.links.cables()[cable].link);
+  if (!change.differing.empty()) f.routes.note_changed_links();
   for (const std::size_t cable : change.returned) {
     f.routes.doubt_ends_of(f.links.cables()[cable].link);
     f.qos.forget(f.links.cables()[cable]);

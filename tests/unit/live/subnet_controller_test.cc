@@ -1,5 +1,6 @@
 #include "services/control/live/subnet_controller.h"
 
+#include <algorithm>
 #include <random>
 
 #include "tests/unit/live/live_fixture.h"
@@ -213,6 +214,41 @@ TEST_F(LiveTest, ASilentSwitchIsLeftOutAndRepairedWhenItIsBack) {
   EXPECT_TRUE(status()->isolated.empty());
   EXPECT_EQ(alarms("switch.isolated"), 0U);
   EXPECT_TRUE(walk().verified());
+}
+
+TEST_F(LiveTest, ASwitchThatDidNotAnswerIsAskedAgainOnceLinksHaveChanged) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(0);
+  const Guid silent = topology_->guid(topology_->switch_of(topology_->b(cable.link)));
+  switches_->silence(silent);
+  cut(cable);
+  step();
+  ASSERT_EQ(status()->phase, SubnetPhase::partial);
+  // As where the way to it was cut as well, which is reported only now.
+  switches_->silence(silent, false);
+  cut(uplink(4));
+  for (int i = 0; i < 3; ++i) step(1);
+  EXPECT_TRUE(walk().verified()) << "it is not left as it is for a second";
+  EXPECT_TRUE(status()->isolated.empty());
+}
+
+TEST_F(LiveTest, ASwitchThatStaysSilentIsAskedEarlyAFewTimesOnly) {
+  start_live({.hosts_per_leaf = 3, .leaves_per_pod = 3, .spines_per_pod = 3});
+  settle();
+  const auto cable = uplink(0);
+  switches_->silence(topology_->guid(topology_->switch_of(topology_->b(cable.link))));
+  cut(cable);
+  step();
+  table_reads_.clear();
+  for (int i = 0; i < 12; ++i) {
+    i % 2 == 0 ? cut(uplink(4)) : join(uplink(4));
+    step(10);
+    step(10);
+  }
+  const auto alone = std::ranges::count(table_reads_, 1U);
+  EXPECT_GT(alone, 0);
+  EXPECT_LE(alone, 3) << "each waits for it, and other repairs with it";
 }
 
 TEST_F(LiveTest, WhatReadsBackDifferentlyIsWrittenAgain) {

@@ -1,5 +1,7 @@
 #include "services/control/live/routes/applied_tables.h"
 
+#include <utility>
+
 namespace railweave::control {
 namespace {
 
@@ -24,8 +26,21 @@ std::vector<const fabric::Routing*> AppliedTables::earlier(std::int64_t now_us) 
   return tables;
 }
 
+void AppliedTables::replace(fabric::Routing routing) {
+  const bool are_all_known = unknown_.empty() || !routing_;
+  last_held_ = are_all_known ? std::nullopt : std::optional(with_switches_of(routing, last_held(), unknown_));
+  routing_ = std::move(routing);
+  ++revision_;
+}
+
+void AppliedTables::set(const fabric::Routing& wanted) {
+  replace(wanted);
+  foreign_.clear();
+}
+
 void AppliedTables::forget() {
   routing_.reset();
+  last_held_.reset();
   foreign_.clear();
   ++revision_;
 }
@@ -51,9 +66,8 @@ void AppliedTables::take(std::span<const fabric::TableReading> readings, const f
       isolate(reading.sw, "does not answer");
     }
   }
-  ++revision_;
   note_foreign(wanted.tables.scope(), readings, foreign_);
-  routing_ = with_readings(routing_ ? *routing_ : wanted, readings, lids);
+  replace(with_readings(routing_ ? *routing_ : wanted, readings, lids));
 }
 
 }  // namespace railweave::control

@@ -21,6 +21,8 @@ class AppliedTables {
  public:
   [[nodiscard]] bool are_known() const { return routing_.has_value(); }  // but for unknown()
   [[nodiscard]] const fabric::Routing& routing() const { return *routing_; }
+  // With what those that are not known last held.
+  [[nodiscard]] const fabric::Routing& last_held() const { return last_held_ ? *last_held_ : *routing_; }
   // Switches whose tables are not known: not read since they may have lost them, or silent.
   [[nodiscard]] const std::set<fabric::SwitchId>& unknown() const { return unknown_; }
   [[nodiscard]] const IsolatedSwitches& isolated() const { return isolated_; }
@@ -43,11 +45,7 @@ class AppliedTables {
   }
   [[nodiscard]] const ForeignEntries& foreign() const { return foreign_; }  // as last read
   // They are as wanted now, but for unknown().
-  void set(const fabric::Routing& wanted) {
-    routing_ = wanted;
-    foreign_.clear();
-    ++revision_;
-  }
+  void set(const fabric::Routing& wanted);
   // What ports make of levels now, while they are_known().
   void set_lanes(fabric::Lanes lanes) {
     routing_->lanes = std::move(lanes);
@@ -69,7 +67,10 @@ class AppliedTables {
   };
   static constexpr std::size_t kMaxEarlier = 12;  // within a packet's life; each makes the proof dearer
 
+  void replace(fabric::Routing routing);
+
   std::optional<fabric::Routing> routing_;
+  std::optional<fabric::Routing> last_held_;  // none: as routing_
   std::vector<Earlier> earlier_;
   std::set<fabric::SwitchId> unknown_;
   IsolatedSwitches isolated_;

@@ -180,12 +180,14 @@ Result<void> SubnetRoutes::write_step(const ClusterState& state) {
   const RepairCause cause{.text = "routes are spread again", .start_us = context_.now()};
   ForwardingDelta delta = safe_delta(wanted_.routing(), {.urgent = {}, .may_drop = false});
   leave_out_unknown(delta);
-  if (delta.blocks.size() <=
-      context_.options.rebalance_blocks) {  // the last of it, and what is not proven without drops
+  // What is not proven for packets that are still on their way by earlier tables is, once they have arrived.
+  const bool waits = delta.left_out > 0 && !applied_.earlier(context_.now()).empty();
+  if (waits && delta.blocks.empty()) return {};
+  if (delta.blocks.size() <= context_.options.rebalance_blocks && !waits) {  // the last of it
     steps_.are_under_way = false;
     return program(state, cause, context_.now() - steps_.last_us);
   }
-  delta.blocks.resize(context_.options.rebalance_blocks);
+  delta.blocks.resize(std::min(delta.blocks.size(), context_.options.rebalance_blocks));
   if (!context_.mode_holds()) return {};
   if (before_writing_) {
     if (auto ready = before_writing_(state); !ready) return ready;

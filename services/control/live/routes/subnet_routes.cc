@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "fabric/routing/delta/held_back.h"
 #include "services/control/live/routes/drain_progress.h"
 #include "services/control/live/routes/table_reading.h"
 
@@ -17,6 +18,7 @@ namespace {
 using namespace fabric;  // NOLINT: this file is about its types
 
 constexpr std::int64_t kUsPerMilli = 1000;
+constexpr unsigned kEarlyAttempts = 3;
 
 }  // namespace
 
@@ -269,6 +271,9 @@ Result<void> SubnetRoutes::program(const ClusterState& state, const RepairCause&
   }
   // 5. What switches hold now.
   applied_.set(cleared->routing());
+  if (!unknown_.held_back.empty()) {
+    if (auto read = read_back(unknown_.held_back); !read) return read;
+  }
   keep_telling();
   show_applied();
   report_drains(state);
@@ -322,11 +327,17 @@ Result<void> SubnetRoutes::program_beside(const ClusterState& state, const Repai
 }
 
 // Safe for packets that met tables from before as well. Where those and the present ones wait in a circle already, which links that came
-// back can do, the oldest are not regarded: waiting for them would leave pairs broken for longer than they are still on their way.
+// back can do, the oldest are not regarded while pairs are broken: waiting for them would leave these broken for longer than they are
+// still on their way.
 ForwardingDelta SubnetRoutes::safe_delta(const Routing& to, DeltaOptions options) const {
   options.earlier = applied_.earlier(context_.now());
   ForwardingDelta delta = compute_delta(wanted_.view(), applied_.routing(), to, options);
-  while (!delta.waits.empty() && delta.waits.front() == 0 && options.earlier.size() > 1) {
+  const auto waits_first = [&] { return !delta.waits.empty() && delta.waits.front() == 0; };
+  if (!waits_first()) return delta;
+  DeltaOptions broken = options;
+  broken.only_broken = true;
+  if (compute_delta(wanted_.view(), applied_.routing(), to, broken).blocks.empty()) return delta;
+  while (waits_first() && options.earlier.size() > 1) {
     options.earlier.erase(options.earlier.begin());
     delta = compute_delta(wanted_.view(), applied_.routing(), to, options);
   }
@@ -359,6 +370,7 @@ void SubnetRoutes::leave_out_unknown(ForwardingDelta& delta) {
     return is_out;
   });
   for (const SwitchId sw : left_out) applied_.doubt(sw);
+  unknown_.held_back = hold_back(wanted_.view(), applied_.last_held(), wanted_.routing(), applied_.unknown(), delta);
 }
 
 // Where another subnet manager is in charge, the next sweep tries again.
@@ -409,7 +421,19 @@ void SubnetRoutes::note_unanswered(SwitchId sw) {
   const Guid guid = links_.topology()->guid(sw);
   if (std::ranges::find(unknown_.unanswered, guid) != unknown_.unanswered.end()) return;
   unknown_.unanswered.push_back(guid);
+  unknown_.early_attempts = kEarlyAttempts;
   unknown_.retry_us = context_.now() + context_.options.retry_first.count() * kUsPerMilli;
+}
+
+void SubnetRoutes::note_changed_links() {
+  unknown_.owes_attempt = unknown_.early_attempts > 0 && !unknown_present().empty();
+}
+
+Result<void> SubnetRoutes::ask_unanswered(const ClusterState& state) {
+  unknown_.owes_attempt = false;
+  --unknown_.early_attempts;
+  unknown_.retry_us = 0;
+  return bring_to_wanted(state, {.text = "switches did not answer", .start_us = context_.now()});
 }
 
 void SubnetRoutes::report_drains(const ClusterState& state) const {

@@ -97,6 +97,11 @@ class SubnetRoutes {
   void forget_applied();
   // The ends of a cable whose state changed are looked at again.
   void touch_ends_of(fabric::LinkId link);
+  // Links have changed, so that routes to switches that did not answer may be others: they are asked again before the time of the next
+  // attempt, but not before what else was reported is repaired.
+  void note_changed_links();
+  [[nodiscard]] bool owe_attempt() const { return unknown_.owes_attempt; }
+  Result<void> ask_unanswered(const ClusterState& state);
   // Switches that did not answer what was written to them. Told once.
   [[nodiscard]] std::vector<Guid> take_unanswered() { return std::exchange(unknown_.unanswered, {}); }
   // The link is back: a switch that was off may have lost its tables.
@@ -214,7 +219,11 @@ class SubnetRoutes {
   std::int64_t read_back_at_us_;
   struct Unknown {
     std::vector<Guid> unanswered;  // told by take_unanswered()
+    unsigned early_attempts = 0;   // that are left, as each waits for switches that may be gone
+    bool owes_attempt = false;     // one of these
     std::int64_t retry_us = 0;     // when switches whose tables are not known may be read again
+    std::vector<fabric::SwitchId>
+        held_back;  // others that keep entries, as the way to a destination is by such switches
   } unknown_;
 };
 

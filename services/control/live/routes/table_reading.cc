@@ -62,6 +62,28 @@ Routing with_readings(const Routing& like, std::span<const TableReading> reading
   return routing;
 }
 
+Routing with_switches_of(const Routing& like, const Routing& from, const std::set<SwitchId>& switches) {
+  Routing routing = like;
+  const RoutingScope& scope = like.tables.scope();
+  std::map<PlaneId, std::vector<std::uint32_t>> by_plane;
+  for (const SwitchId sw : switches) by_plane[scope.plane_of(sw)].push_back(scope.local(sw));
+  for (const auto& [id, locals] : by_plane) {
+    if (like.tables.shares_plane(from.tables, id)) continue;
+    const PlaneTables& theirs = from.tables.plane(id);
+    PlaneTables tables = like.tables.plane(id);
+    {
+      PlaneTables::Editor editor(tables);
+      for (const std::uint32_t s : locals) {
+        for (std::size_t d = 0; d < scope.plane(id).destination_count(); ++d) editor.set(s, d, theirs.at(s, d));
+      }
+    }
+    routing.tables.set_plane(id, std::move(tables));
+    if (id.index() < routing.orders.size()) routing.orders[id.index()] = nullptr;
+  }
+  routing.state = nullptr;
+  return routing;
+}
+
 Routing before_stage(const Routing& like, const ForwardingDelta& delta, std::uint16_t stage) {
   const RoutingScope& scope = like.tables.scope();
   std::vector<const LftBlock*> blocks;

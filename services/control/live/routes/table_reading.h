@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,10 @@ fabric::Lid top_lid(const fabric::RoutingScope& scope);
 // they were computed is not known. lids: by DestinationId, of the scope; empty: the scope's own.
 fabric::Routing with_readings(const fabric::Routing& like, std::span<const fabric::TableReading> readings,
                               std::span<const fabric::Lid> lids = {});
+
+// The entries of these switches as `from` has them, which is of the same scope.
+fabric::Routing with_switches_of(const fabric::Routing& like, const fabric::Routing& from,
+                                 const std::set<fabric::SwitchId>& switches);
 
 // What switches hold when all blocks of lower stages are written, and no others.
 fabric::Routing before_stage(const fabric::Routing& like, const fabric::ForwardingDelta& delta, std::uint16_t stage);
