@@ -1,9 +1,10 @@
 // Packets by the forwarding tables that switches of a subnet in memory hold: which adapters they bring together, and how many pairs
-// cross each link. Shares no code with what computes, writes or audits them.
+// cross each link; or by others, as they would. Shares no code with what computes, writes or audits them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,10 +16,20 @@ namespace railweave::control {
 
 class HeldPaths {
  public:
-  HeldPaths(fabric::infiniband::MemorySubnet& subnet, const std::vector<int>& adapters) : subnet_(subnet) {
+  // The port by which a switch sends to an adapter, 255: none.
+  using PortTo = std::function<unsigned(int sw, int adapter)>;
+
+  HeldPaths(fabric::infiniband::MemorySubnet& subnet, const std::vector<int>& adapters)
+      : HeldPaths(subnet, adapters, [&subnet](int at, int to) -> unsigned {
+          const auto& sw = subnet.node(at);
+          const unsigned lid = subnet.node(to).ports[1].lid;
+          return lid == 0 || lid > sw.linear_top ? 255 : sw.lft[lid];
+        }) {}
+  HeldPaths(fabric::infiniband::MemorySubnet& subnet, const std::vector<int>& adapters, const PortTo& port_to)
+      : subnet_(subnet) {
     for (const int from : adapters) {
       for (const int to : adapters) {
-        if (from != to) walk(from, to);
+        if (from != to) walk(from, to, port_to);
       }
     }
   }
@@ -37,8 +48,7 @@ class HeldPaths {
   [[nodiscard]] bool passes(const Port& port) const {
     return port.peer >= 0 && port.state == 4 && subnet_.node(port.peer).ports[port.peer_port].state == 4;
   }
-  void walk(int from, int to) {
-    const unsigned lid = subnet_.node(to).ports[1].lid;
+  void walk(int from, int to, const PortTo& port_to) {
     std::vector<std::pair<int, unsigned>> links;
     const Port* port = &subnet_.node(from).ports[1];
     for (unsigned hops = 0; passes(*port) && hops < 64; ++hops) {
@@ -51,7 +61,7 @@ class HeldPaths {
         for (const auto& link : links) ++loads_[link];
         return;
       }
-      const unsigned out = lid == 0 || lid > sw.linear_top ? 255 : sw.lft[lid];
+      const unsigned out = port_to(at, to);
       if (out == 0 || out >= sw.ports.size()) return;
       links.emplace_back(at, out);
       port = &sw.ports[out];

@@ -1,19 +1,15 @@
 // What switches hold after any mixture of faults, on random subnets by seed: the controller and the InfiniBand driver on
 // a subnet in memory that loses datagrams at any point. When it is quiet, switches hold what a computation from the
 // truth gives, or an alarm names what differs; and what is called synced is.
+#include "tests/unit/live_model/live_model.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
 
-#include "fabric/drivers/infiniband/infiniband_driver.h"
-#include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/plane/route_trace.h"
 #include "gtest/gtest.h"
-#include "services/control/decide/cut_off_alarms.h"
-#include "services/control/decide/decide.h"
-#include "services/control/events/apply.h"
-#include "services/control/live/subnet_controller.h"
 #include "tests/support/seeds.h"
 #include "tests/unit/live_model/asked_administration.h"
 #include "tests/unit/live_model/held_lanes.h"
@@ -23,20 +19,15 @@
 namespace railweave::control {
 namespace {
 
-using fabric::LinkState;
-
-class LiveModel {
+class RandomFaults : public LiveModel {
  public:
-  explicit LiveModel(std::uint64_t seed)
-      : random_(seed), world_(random_), is_rebalanced_(seed % 2 == 0), queue_(placers_, 0) {}
+  explicit RandomFaults(std::uint64_t seed) : LiveModel(seed, seed % 2 == 0) {}
 
   // Of all models that ended with all cables up: how many, and how many of them with some exchanged.
   static inline std::uint64_t whole_ = 0, exchanged_ = 0, on_one_lane_ = 0, on_several_ = 0;
   // Of all moments at which routes were spread again: steps of it that were judged, cuts amid them; models that were as even as could
   // be in the end; pairs of which clients of the administration would be told.
   static inline std::uint64_t steps_ = 0, cuts_ = 0, even_ = 0, told_ = 0;
-  static inline std::uint64_t uneven_ =
-      0;  // of those that were judged, models that repairs alone would have left fuller
   static inline std::uint64_t misled_ = 0;  // entries that are to drop, as a switch is where an end port was
 
   // "" or what is wrong.
@@ -55,67 +46,8 @@ class LiveModel {
   }
 
  private:
-  std::string accept_what_is_there() {
-    fabric::infiniband::InfinibandDriver driver(std::make_unique<SharedPort>(world_.subnet), options());
-    auto found = driver.discover();
-    if (!found) return "the first discovery: " + found.error().text();
-    topology_ = found->topology;
-    tell(AcceptTopology{topology_, std::make_shared<const std::string>(), "digest", "model", false, std::nullopt});
-    tell(SetSubnetMode{"model", SubnetMode::direct, "", {}});
-    return {};
-  }
-  static fabric::infiniband::InfinibandOptions options() {
-    fabric::infiniband::InfinibandOptions options{.mode = fabric::infiniband::SubnetMode::direct};
-    options.naming.subnet = "model";
-    return options;
-  }
-  void connect() {
-    SubnetOptions live{.subnet = "model", .port = "memory", .several_lanes = true};
-    live.audits = std::launch::deferred;
-    live.damping.is_on = false;
-    live.look_every = std::chrono::seconds(30);
-    live.rebalance = is_rebalanced_;
-    live.rebalance_after = std::chrono::seconds(2);
-    live.rebalance_blocks = 1;  // so that there are steps at all
-    const auto now_us = [this] {
-      return 1 + std::chrono::duration_cast<std::chrono::microseconds>(world_.subnet.now().time_since_epoch()).count();
-    };
-    SubnetSurroundings with{.connect = [this](SubnetMode) -> Result<std::unique_ptr<fabric::FabricDriver>> {
-                              auto driver = std::make_unique<fabric::infiniband::InfinibandDriver>(
-                                  std::make_unique<SharedPort>(world_.subnet), options());
-                              auto server = std::make_unique<fabric::infiniband::AdministrationServer>(
-                                  std::make_unique<SilentClients>(), 0, nullptr);
-                              server_ = server.get();
-                              driver->serve_by(std::move(server));
-                              return driver;
-                            },
-                            .monotonic_us = now_us,
-                            .unix_us = now_us,
-                            .report = [this](auto body) { reports_.push_back(std::move(body)); },
-                            .routes = [this](const ClusterState& state) { return routes_.at(state); },
-                            .host_routes = [this](const ClusterState& state) { return routes_.at(state); },
-                            .keep_routes = [this](FabricRoutesPtr routes) { routes_.keep(std::move(routes)); }};
-    controller_ = std::make_unique<SubnetController>(live, with);
-  }
-  void tell(decltype(Command::body) body) {
-    const auto decided = decide(state_, {"model", std::move(body)}, ++time_us_, placers_, queue_);
-    ASSERT_TRUE(decided) << decided.error().error.text();
-    for (const auto& event : decided->events) apply(state_, Event{++seq_, 1, time_us_, "model", event});
-    // What the service's follow-up says of the state by itself.
-    for (const auto& event : cut_off_alarm_changes(state_)) apply(state_, Event{++seq_, 1, time_us_, "model", event});
-  }
   void step(unsigned wait_ms) {
-    controller_->step(std::make_shared<const ClusterState>(state_), std::chrono::milliseconds(wait_ms));
-    bool is_balance = false;
-    for (auto& report : std::exchange(reports_, {})) {
-      is_balance = is_balance || std::holds_alternative<ReportBalance>(report);
-      tell(std::move(report));
-    }
-    // Time passes without a driver that waits, too: until the next attempt to connect.
-    if (controller_->status()->phase == SubnetPhase::offline) {
-      (void)world_.subnet.receive(std::chrono::milliseconds(wait_ms));
-    }
-    if (is_balance) go_through_steps();
+    if (step_once(wait_ms)) go_through_steps();
   }
   // Routes are being spread again, a block at a time: at no moment is a pair lost or a circle closed, where all pairs had a path and
   // no switch has lost its tables or is silent, which is not known yet. In the middle of it a cable may fail.
@@ -133,8 +65,7 @@ class LiveModel {
                              return node.silent || (node.linear_top == 0 && all[static_cast<std::size_t>(sw)]);
                            });
     for (unsigned left = world_.pick(2) == 0 ? 40 : world_.pick(8); left > 0; --left) {
-      controller_->step(std::make_shared<const ClusterState>(state_), std::chrono::milliseconds(260));
-      for (auto& report : std::exchange(reports_, {})) tell(std::move(report));
+      (void)step_once(260);
       if (!is_spreading()) break;
       if (!is_judged) continue;
       ++steps_;
@@ -145,19 +76,15 @@ class LiveModel {
     }
     if (!is_spreading() || is_calm_) return;
     ++cuts_;
-    world_.set(world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))], false);
-  }
-  [[nodiscard]] bool is_spreading() const {
-    const auto phase = controller_->status()->phase;
-    return phase == SubnetPhase::programming || phase == SubnetPhase::partial;
+    world_.set(any_cable(), false);
   }
   // A cable fails and all is quiet until routes are spread over those that are left, which other acts seldom leave time for.
   void fail_alone() {
-    world_.set(world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))], false);
+    world_.set(any_cable(), false);
     for (int i = 0; i < 20; ++i) step(500);
   }
   void act() {
-    auto& cable = world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))];
+    auto& cable = any_cable();
     const int sw = world_.switches()[world_.pick(static_cast<unsigned>(world_.switches().size()))];
     switch (world_.pick(13)) {
       case 0:
@@ -189,7 +116,7 @@ class LiveModel {
       case 10:
         return world_.forget(sw);
       case 11:
-        return world_.exchange(cable, world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))]);
+        return world_.exchange(cable, any_cable());
       default:
         return connect();
     }
@@ -208,17 +135,10 @@ class LiveModel {
     // Repairs leave links fuller than they had to be where a few cables fail of all.
     for (unsigned cuts = end == 2 && is_rebalanced_ ? 1 + world_.pick(3) : 0; cuts > 0; --cuts) {
       for (int i = 0; i < 20; ++i) step(500);
-      world_.set(world_.cables[world_.pick(static_cast<unsigned>(world_.cables.size()))], false);
+      world_.set(any_cable(), false);
     }
     for (int i = 0; i < 400; ++i) step(500);
   }
-
-  [[nodiscard]] std::string alarm_texts() const {
-    std::string texts;
-    for (const auto& [id, alarm] : *state_.alarms) texts += alarm.kind + ": " + alarm.text.whole_text() + "\n";
-    return texts;
-  }
-  [[nodiscard]] std::string name(int node) { return world_.subnet.node(node).description; }
 
   std::string judge() {
     const auto& status = *controller_->status();
@@ -255,12 +175,6 @@ class LiveModel {
     return {};
   }
 
-  [[nodiscard]] fabric::PortId port_of(int node, unsigned port) {
-    const Guid guid(world_.subnet.node(node).guid);
-    const auto ports = world_.is_switch(node) ? topology_->ports(topology_->find_switch(guid))
-                                              : topology_->ports(topology_->find_hca(guid));
-    return ports[port - 1];
-  }
   [[nodiscard]] bool leads_to_switch(int node, unsigned port) {
     const int peer = world_.subnet.node(node).ports[port].peer;
     return peer >= 0 && world_.is_switch(peer);
@@ -285,30 +199,7 @@ class LiveModel {
   std::string compare(const std::vector<bool>& reached) {
     const auto base = routes_.at(state_);
     if (!base) return base.error().text();
-    fabric::RoutingInput input = (*base)->input;
-    input.view = fabric::FabricView(topology_);
-    input.view.set_spread_basis(state_.view.spread_basis());
-    // Of the links in force, those whose two ports a cable joins.
-    std::set<std::pair<fabric::PortId, fabric::PortId>> joined;
-    std::map<fabric::SwitchId, bool> is_reached;
-    for (const int node : world_.switches()) {
-      is_reached[topology_->find_switch(Guid(world_.subnet.node(node).guid))] = reached[static_cast<std::size_t>(node)];
-    }
-    for (const auto& cable : world_.cables) {
-      const auto a = port_of(cable.a, cable.a_port);
-      const auto b = port_of(cable.b, cable.b_port);
-      if (cable.is_up) joined.insert({std::min(a, b), std::max(a, b)});
-    }
-    for (const auto link : topology_->links()) {
-      const auto a = topology_->switch_of(topology_->a(link));
-      const auto b = topology_->switch_of(topology_->b(link));
-      // What nothing that answers leads to is as it was last seen.
-      const bool is_seen = (a && is_reached[a]) || (b && is_reached[b]);
-      const bool is_up = joined.contains({topology_->a(link), topology_->b(link)});
-      input.view.set_state(link, is_seen && is_up ? LinkState::up
-                                 : is_seen        ? LinkState::down
-                                                  : state_.view.state(link));
-    }
+    const fabric::RoutingInput input = truth(**base, reached);
     auto wanted = (*base)->choice.engine->route(input);
     if (!wanted) return wanted.error().text();
     // Where ports have one lane, routes go up and down, and an alarm says so.
@@ -360,57 +251,18 @@ class LiveModel {
 
   // No link is more than 5% fuller than if routes were spread over the links that are left.
   std::string judge_balance(const FabricRoutes& base, fabric::RoutingInput input, const HeldPaths& held) {
-    const auto& engine = *base.choice.engine;
-    if (!is_rebalanced_ || !engine.incremental()) return {};
+    if (!is_rebalanced_) return {};
     if (alarm_texts().find("routes.onOneLane") != std::string::npos) return {};  // not spread, as documented
-    auto basis = std::make_shared<fabric::SpreadBasis>();
-    for (const auto link : topology_->links()) {
-      if (topology_->joins_switches(link) && !input.view.alive(link)) basis->links.push_back(link);
-    }
-    if (basis->links.empty()) return {};
-    input.view.set_spread_basis(std::move(basis));
-    const auto fresh = engine.route(input);
-    if (!fresh) return {};
-    // Not spread where packets would be dropped on the way.
-    if (fabric::compute_delta(input.view, base.routing, *fresh, {.urgent = {}, .may_drop = false}).left_out > 0)
-      return {};
-    const auto fullest_by = [&](const fabric::Routing& routing) {
-      std::map<fabric::PortId, std::uint64_t> on;
-      for (const auto& [from, to] : held.arriving()) {
-        for (const auto& hop : fabric::trace_route(input.view, routing.tables, routing.lanes, port_of(from, 1),
-                                                   base.scope().find(port_of(to, 1)))
-                                   .hops) {
-          if (topology_->switch_of(hop.out) && topology_->switch_of(hop.in)) ++on[hop.out];
-        }
-      }
-      std::uint64_t most = 0;
-      for (const auto& [port, pairs] : on) most = std::max(most, pairs);
-      return most;
-    };
-    const std::uint64_t fullest = fullest_by(*fresh);
+    const auto fullest = fullest_if_fresh(base, input, world_.adapters());
+    if (!fullest) return {};
     ++even_;
-    input.view.set_spread_basis(nullptr);
-    if (const auto repaired = engine.route(input); repaired && fullest_by(*repaired) * 20 > fullest * 21) ++uneven_;
-    if (held.fullest() * 20 <= fullest * 21) return {};
+    if (held.fullest() * 20 <= *fullest * 21) return {};
     return std::to_string(held.fullest()) + " pairs are on the fullest link, which could be " +
-           std::to_string(fullest) + "\n";
+           std::to_string(*fullest) + "\n";
   }
 
-  std::mt19937_64 random_;
-  RandomSubnet world_;
-  const bool is_rebalanced_;
   bool is_calm_ = false;    // no more faults
   std::string amid_fault_;  // in the middle of spreading routes
-  PlacerCache placers_;
-  QueueRunner queue_;
-  RoutingCache routes_;
-  ClusterState state_;
-  fabric::TopologyPtr topology_;
-  std::unique_ptr<SubnetController> controller_;
-  fabric::infiniband::AdministrationServer* server_ = nullptr;  // of its driver
-  std::vector<decltype(Command::body)> reports_;
-  std::int64_t time_us_ = 1'800'000'000'000'000;
-  std::uint64_t seq_ = 0;
 };
 
 class LiveModelTest : public testing::TestWithParam<std::uint64_t> {};
@@ -420,24 +272,23 @@ TEST_P(LiveModelTest, SwitchesHoldWhatTheTruthGivesOrAnAlarmNamesWhatDiffers) {
   const std::uint64_t seeds = asked != nullptr ? std::strtoull(asked, nullptr, 10) : part_of_seeds(250);
   ASSERT_GT(seeds, 0U);
   for (std::uint64_t seed = GetParam() * seeds + 1; seed <= (GetParam() + 1) * seeds; ++seed) {
-    EXPECT_EQ(LiveModel(seed).run(), "") << "seed " << seed;
+    EXPECT_EQ(RandomFaults(seed).run(), "") << "seed " << seed;
     if (HasFatalFailure()) return;
   }
-  RecordProperty("whole", std::to_string(LiveModel::whole_));
-  RecordProperty("steps", std::to_string(LiveModel::steps_));
-  RecordProperty("cuts", std::to_string(LiveModel::cuts_));
-  RecordProperty("even", std::to_string(LiveModel::even_));
-  RecordProperty("uneven", std::to_string(LiveModel::uneven_));
-  RecordProperty("told", std::to_string(LiveModel::told_));
-  RecordProperty("exchanged", std::to_string(LiveModel::exchanged_));
-  EXPECT_TRUE(seeds < 100 || LiveModel::exchanged_ > 0) << "no model ended with exchanged cables";
-  EXPECT_TRUE(seeds < 100 || LiveModel::steps_ > 0) << "routes were never spread again";
-  EXPECT_TRUE(seeds < 100 || LiveModel::cuts_ > 0) << "no cable failed while routes were spread again";
-  EXPECT_TRUE(seeds < 100 || LiveModel::even_ > 0) << "of no model the balance was judged";
-  EXPECT_TRUE(seeds < 100 || LiveModel::told_ > 0) << "no model's clients were told of paths";
-  EXPECT_TRUE(seeds < 100 || LiveModel::misled_ > 0) << "no model ended with a switch where an end port was";
-  EXPECT_TRUE(seeds < 100 || LiveModel::on_one_lane_ > 0) << "no model ended on one lane";
-  EXPECT_TRUE(seeds < 100 || LiveModel::on_several_ > 0) << "no model ended on several lanes";
+  RecordProperty("whole", std::to_string(RandomFaults::whole_));
+  RecordProperty("steps", std::to_string(RandomFaults::steps_));
+  RecordProperty("cuts", std::to_string(RandomFaults::cuts_));
+  RecordProperty("even", std::to_string(RandomFaults::even_));
+  RecordProperty("told", std::to_string(RandomFaults::told_));
+  RecordProperty("exchanged", std::to_string(RandomFaults::exchanged_));
+  EXPECT_TRUE(seeds < 100 || RandomFaults::exchanged_ > 0) << "no model ended with exchanged cables";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::steps_ > 0) << "routes were never spread again";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::cuts_ > 0) << "no cable failed while routes were spread again";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::even_ > 0) << "of no model the balance was judged";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::told_ > 0) << "no model's clients were told of paths";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::misled_ > 0) << "no model ended with a switch where an end port was";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::on_one_lane_ > 0) << "no model ended on one lane";
+  EXPECT_TRUE(seeds < 100 || RandomFaults::on_several_ > 0) << "no model ended on several lanes";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LiveModelTest, testing::Range<std::uint64_t>(0, 8));

@@ -2,6 +2,7 @@
 // and joined, datagrams are lost, switches fall silent or forget. Knows the truth.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <random>
 #include <string>
@@ -44,13 +45,24 @@ class RandomSubnet {
     bool is_up = true;
   };
 
+  enum class Shape : std::uint8_t {
+    any,
+    tree,  // wide leaves below spines, where routes as repaired are often uneven
+    ring,  // of switches, with some chords: mixtures of routes before and after a failure can be circles
+  };
   // 2 to 8 switches in a random connected graph, some cables twice, and 2 to 12 adapters; the first manages. In one seed
   // of eight a torus of 4 x 4 switches with an adapter each, whose routes need two lanes; in a quarter of those ports have one. In
   // another of eight leaves below spines, where routes that are repaired are seldom even.
-  explicit RandomSubnet(std::mt19937_64& random) : random_(random) {
-    const unsigned shape = pick(8);
+  explicit RandomSubnet(std::mt19937_64& random, Shape wanted = Shape::any) : random_(random) {
+    if (wanted == Shape::ring) {
+      make_ring();
+      return;
+    }
+    const unsigned shape = wanted == Shape::any ? pick(8) : 1;
     if (shape == 1) {
-      make_tree();
+      const unsigned more = wanted == Shape::tree ? 1 : 0;
+      const unsigned leaves = 3 + pick(2 + more), spines = 2 + pick(2 + more), hosts = 2 + more + pick(2);
+      make_tree(leaves, spines, hosts);
       return;
     }
     const bool is_torus = shape == 0;
@@ -153,13 +165,27 @@ class RandomSubnet {
     cables.push_back({a, b, ++used_[from], ++used_[to], true});
     subnet.cable(a, cables.back().a_port, b, cables.back().b_port);
   }
-  // 3 or 4 leaves of 2 or 3 adapters, each with 1 or 2 cables to each of 2 or 3 spines.
-  void make_tree() {
-    const unsigned leaves = 3 + pick(2), spines = 2 + pick(2), hosts = 2 + pick(2), cables_each = 1 + pick(2);
+  // Leaves of some adapters each, with 1 or 2 cables to each spine.
+  void make_tree(unsigned leaves, unsigned spines, unsigned hosts) {
+    const unsigned cables_each = 1 + pick(2);
     add(leaves * hosts, leaves + spines);
     for (unsigned leaf = 0; leaf < leaves; ++leaf) {
       for (unsigned host = 0; host < hosts; ++host) join(switches_[leaf], adapters_[leaf * hosts + host]);
       for (unsigned i = 0; i < spines * cables_each; ++i) join(switches_[leaf], switches_[leaves + i % spines]);
+    }
+    subnet.place_at(adapters_.front(), 1);
+  }
+  // 5 to 8 switches, an adapter or two at each.
+  void make_ring() {
+    const unsigned switches = 5 + pick(4), hosts = 1 + pick(2);
+    add(switches * hosts, switches);
+    for (unsigned i = 0; i < switches; ++i) {
+      join(switches_[i], switches_[(i + 1) % switches]);
+      for (unsigned host = 0; host < hosts; ++host) join(switches_[i], adapters_[i * hosts + host]);
+    }
+    for (unsigned chords = pick(4); chords > 0; --chords) {
+      const int a = switches_[pick(switches)], b = switches_[pick(switches)];
+      if (a != b) join(a, b);
     }
     subnet.place_at(adapters_.front(), 1);
   }
