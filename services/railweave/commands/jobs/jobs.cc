@@ -99,14 +99,16 @@ void show_what_would_end(Session& session, const std::string& id, bool cancel) {
 
 void add_end_command(CLI::App& jobs, Session& session, bool cancel) {
   auto options = std::make_shared<EndOptions>();
-  CLI::App& command = cancel ? add_command(jobs, "cancel", "Cancel a job and free its GPUs",
-                                           {"railweave jobs cancel job-000003 --reason 'wrong branch'",
-                                            "railweave jobs cancel llama-70b --dry-run"})
-                             : add_command(jobs, "complete", "Report that a job has ended by itself",
-                                           {"railweave jobs complete job-000003", "railweave jobs complete job-000003 --freed"});
+  CLI::App& command =
+      cancel ? add_command(jobs, "cancel", "Cancel a job and free its GPUs",
+                           {"railweave jobs cancel job-000003 --reason 'wrong branch'",
+                            "railweave jobs cancel llama-70b --dry-run"})
+             : add_command(jobs, "complete", "Report that a job has ended by itself",
+                           {"railweave jobs complete job-000003", "railweave jobs complete job-000003 --freed"});
   auto names = add_names(command, kJob);
   command.add_option("--reason", options->reason, "Reason for the job's history")->type_name("TEXT");
-  command.add_flag("--freed", options->freed, "Its processes have ended: free its GPUs without waiting for its launcher");
+  command.add_flag("--freed", options->freed,
+                   "Its processes have ended: free its GPUs without waiting for its launcher");
   auto dry_run = add_dry_run(command, "Only show which job would end, and what that would free");
   on_run(command, session, [&session, options, names, cancel, dry_run] {
     for_each_name(session, *names, [&](const std::string& name) {
