@@ -8,8 +8,8 @@ namespace railweave::cli {
 
 class GivenRoutes {
  public:
-  // Makes the folder and locks it; "": a dry run, which reads what there is. what: whose routes they are, in which form; another
-  // folder is needed for others. Throws CommandFailure.
+  // Makes the folder and locks it; a dry run only reads what there is. what: whose routes they are, in which form; another folder is
+  // needed for others. Throws CommandFailure.
   GivenRoutes(std::filesystem::path folder, const std::string& what, bool is_dry_run);
   ~GivenRoutes();
   GivenRoutes(const GivenRoutes&) = delete;
