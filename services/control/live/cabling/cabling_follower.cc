@@ -1,7 +1,6 @@
 #include "services/control/live/cabling/cabling_follower.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -78,21 +77,19 @@ void CablingFollower::saw(const ClusterState& state, const SubnetLinks& links) {
   }
   if (found_.empty()) return;
   ++sightings_;
-  if (made_.valid() || !has_settled(now) || !may_import(now)) return;
+  if (made_.is_running() || !has_settled(now) || !may_import(now)) return;
   imported_us_.push_back(now);
   sightings_ = 0;  // a report that is lost is made again
   since_us_ = now;
-  made_ = std::async(context_.options.audits,
-                     [accepted = state.accepted, found = found_, subnet = context_.options.subnet] {
-                       return found.cables.empty() ? fabric_as_found(accepted, found.changes)
-                                                   : fabric_as_cabled(accepted, found.cables, subnet);
-                     });
+  made_.start([accepted = state.accepted, found = found_, subnet = context_.options.subnet] {
+    return found.cables.empty() ? fabric_as_found(accepted, found.changes)
+                                : fabric_as_cabled(accepted, found.cables, subnet);
+  });
 }
 
 void CablingFollower::report_made() {
-  if (!made_.valid() || made_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
-  auto made = made_.get();
-  if (made) context_.with.report(std::move(*made));
+  auto made = made_.take();
+  if (made && *made) context_.with.report(std::move(**made));
 }
 
 void show_changes(const SubnetContext& context, const ClusterState& state, const SubnetLinks& links) {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <future>
 #include <vector>
 
+#include "fabric/base/worker/computation.h"
 #include "services/control/events/command.h"
 #include "services/control/live/cabling/exchanged_cables.h"
 #include "services/control/live/cabling/found_changes.h"
@@ -23,7 +23,7 @@ class CablingFollower {
   static constexpr std::size_t kMaxImports = 6;
   static constexpr std::int64_t kWindowUs = 600'000'000;
 
-  explicit CablingFollower(const SubnetContext& context) : context_(context) {}
+  explicit CablingFollower(const SubnetContext& context) : context_(context), made_(context.options.audits) {}
 
   // After each sweep that saw the whole subnet. links: of the state's topology.
   void saw(const ClusterState& state, const SubnetLinks& links);
@@ -48,7 +48,7 @@ class CablingFollower {
   std::int64_t since_us_ = 0;             // when it was found first
   unsigned sightings_ = 0;                // since then
   std::deque<std::int64_t> imported_us_;  // the last ones
-  std::future<Result<AcceptTopology>> made_;
+  Computation<Result<AcceptTopology>> made_;
 };
 
 // "link.exchanged", one for each exchange, and the differences from the intended topology into the status.

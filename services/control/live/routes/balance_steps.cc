@@ -82,7 +82,7 @@ Result<void> SubnetRoutes::keep_balanced(const ClusterState& state) {
   const bool is_wanted = context_.options.rebalance || context_.options.follow_jobs;
   if (context_.mode() != SubnetMode::direct || !is_wanted || !are_cleared()) return {};
   if (steps_.are_under_way) return write_step(state);
-  auto made = audits_.quiet.balance.take();
+  auto made = audits_.quiet.balance.take().value_or(std::nullopt);
   if (made && made->followed && made->followed->are_too_many) {
     context_.log().info("routes do not follow jobs: they have more than {:.0f} flows", JobDemands::kMaxFlows);
   }

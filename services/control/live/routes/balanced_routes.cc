@@ -1,12 +1,10 @@
 #include "services/control/live/routes/balanced_routes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <set>
 #include <utility>
 
-#include "fabric/base/check.h"
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "services/control/live/routes/route_audit.h"
 #include "services/control/views/changed_paths.h"
@@ -67,16 +65,6 @@ std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterStat
   auto made = balanced_routes(in);
   if (made) made->followed = FollowedJobs{.jobs = asked.jobs, .balance = std::move(balance)};
   return made;
-}
-
-void BalanceThread::start(std::function<std::optional<BalancedRoutes>()> compute) {
-  RAILWEAVE_CHECK(!is_running(), "one computation at a time");
-  running_ = std::async(policy_, std::move(compute));
-}
-
-std::optional<BalancedRoutes> BalanceThread::take() {
-  if (!is_running() || running_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
-  return running_.get();
 }
 
 }  // namespace railweave::control

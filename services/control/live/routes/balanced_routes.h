@@ -5,11 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <future>
 #include <optional>
 #include <vector>
 
+#include "fabric/base/worker/computation.h"
 #include "fabric/routing/traffic/traffic_balance.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/routing_cache.h"
@@ -48,20 +47,7 @@ std::optional<BalancedRoutes> balanced_routes(const BalanceInput& in);
 // change.
 std::optional<BalancedRoutes> followed_routes(BalanceInput in, const ClusterState& state, fabric::SubnetId subnet);
 
-// One computation at a time. Used by one thread; the destructor waits for a running one.
-class BalanceThread {
- public:
-  // deferred: computed in take().
-  explicit BalanceThread(std::launch policy) : policy_(policy) {}
-
-  [[nodiscard]] bool is_running() const { return running_.valid(); }
-  void start(std::function<std::optional<BalancedRoutes>()> compute);
-  // None: not finished, or nothing came of it.
-  std::optional<BalancedRoutes> take();
-
- private:
-  const std::launch policy_;
-  std::future<std::optional<BalancedRoutes>> running_;
-};
+// None: nothing came of it.
+using BalanceThread = Computation<std::optional<BalancedRoutes>>;
 
 }  // namespace railweave::control

@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/base/check.h"
 #include "fabric/routing/delta/forwarding_delta.h"
 #include "fabric/routing/engine_registry.h"
 #include "services/control/live/routes/route_audit.h"
@@ -109,16 +108,9 @@ ComparedView compare_engines(const BalanceInput& in, std::chrono::milliseconds m
 }
 
 void EngineThread::start(BalanceInput in, std::optional<TakeTerms> terms) {
-  RAILWEAVE_CHECK(!is_running(), "one comparison at a time");
   asked_version_ = in.view_version;
-  running_ = std::async(policy_, [this, in = std::move(in), terms = std::move(terms)] {
-    return compare_engines(in, kMost, is_stopped_, terms);
-  });
-}
-
-std::optional<ComparedView> EngineThread::take() {
-  if (!is_running() || running_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
-  return running_.get();
+  running_.start(
+      [this, in = std::move(in), terms = std::move(terms)] { return compare_engines(in, kMost, is_stopped_, terms); });
 }
 
 }  // namespace railweave::control

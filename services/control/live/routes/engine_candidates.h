@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "fabric/base/worker/computation.h"
 #include "services/control/live/routes/balanced_routes.h"
 #include "services/control/live/status/engine_comparison.h"
 
@@ -40,24 +41,23 @@ class EngineThread {
  public:
   static constexpr std::chrono::milliseconds kMost{60'000};
   // deferred: computed in take().
-  explicit EngineThread(std::launch policy) : policy_(policy) {}
+  explicit EngineThread(std::launch policy) : running_(policy) {}
   ~EngineThread() { is_stopped_ = true; }
   EngineThread(const EngineThread&) = delete;
   EngineThread& operator=(const EngineThread&) = delete;
 
-  [[nodiscard]] bool is_running() const { return running_.valid(); }
+  [[nodiscard]] bool is_running() const { return running_.is_running(); }
   void start(BalanceInput in, std::optional<TakeTerms> terms);
   // The version of the state's view that was compared last, or is being compared; UINT64_MAX: none.
   [[nodiscard]] std::uint64_t asked_version() const { return asked_version_; }
   void forget() { asked_version_ = UINT64_MAX; }
   // None: not finished, or none was started.
-  std::optional<ComparedView> take();
+  std::optional<ComparedView> take() { return running_.take(); }
 
  private:
-  const std::launch policy_;
   std::uint64_t asked_version_ = UINT64_MAX;
   std::atomic<bool> is_stopped_ = false;
-  std::future<ComparedView> running_;  // waited for before is_stopped_ goes
+  Computation<ComparedView> running_;  // waited for before is_stopped_ goes
 };
 
 // What is computed while a subnet is quiet.

@@ -1,10 +1,7 @@
 #include "services/control/live/routes/route_audit.h"
 
-#include <chrono>
 #include <memory>
 #include <utility>
-
-#include "fabric/base/check.h"
 
 namespace railweave::control {
 
@@ -33,17 +30,14 @@ std::string fault_of(const fabric::AuditReport& report) {
 void RouteAudit::start(const fabric::FabricView& view, const fabric::Routing& routing,
                        std::vector<fabric::PlaneId> planes, std::uint64_t version,
                        const fabric::AuditOptions& options) {
-  RAILWEAVE_CHECK(!is_running(), "one audit at a time");
   version_ = version;
-  running_ =
-      std::async(policy_, [view, options, tables = routing.tables, lanes = routing.lanes, planes = std::move(planes)] {
-        return AuditedRoutes{audit_alone(view, tables, lanes, planes, options), tables.digest(planes)};
-      });
+  running_.start([view, options, tables = routing.tables, lanes = routing.lanes, planes = std::move(planes)] {
+    return AuditedRoutes{audit_alone(view, tables, lanes, planes, options), tables.digest(planes)};
+  });
 }
 
 std::optional<AuditedRoutes> RouteAudit::take(std::uint64_t version) {
-  if (!is_running() || running_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return std::nullopt;
-  AuditedRoutes made = running_.get();
+  auto made = running_.take();
   if (version != version_) return std::nullopt;
   return made;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/base/worker/computation.h"
 #include "fabric/routing/audit/audit.h"
 #include "fabric/routing/plane/routing_engine.h"
 
@@ -29,9 +30,9 @@ struct AuditedRoutes {
 class RouteAudit {
  public:
   // deferred: computed in take().
-  explicit RouteAudit(std::launch policy) : policy_(policy) {}
+  explicit RouteAudit(std::launch policy) : running_(policy) {}
 
-  [[nodiscard]] bool is_running() const { return running_.valid(); }
+  [[nodiscard]] bool is_running() const { return running_.is_running(); }
   // `version` is the caller's name for these routes; report and digest are of those planes.
   void start(const fabric::FabricView& view, const fabric::Routing& routing, std::vector<fabric::PlaneId> planes,
              std::uint64_t version, const fabric::AuditOptions& options = {});
@@ -43,8 +44,7 @@ class RouteAudit {
   std::optional<AuditedRoutes> take(std::uint64_t version);
 
  private:
-  const std::launch policy_;
-  std::future<AuditedRoutes> running_;
+  Computation<AuditedRoutes> running_;
   std::uint64_t version_ = 0, issued_ = 0;
 };
 
