@@ -1,15 +1,18 @@
 #include "services/slurm/slurm_cluster.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
-#include "services/slurm/process.h"
+#include "fabric/base/process/program.h"
 
 namespace railweave::slurm {
 namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 29U;
+constexpr std::size_t kMaxErrorBytes = 500;
+constexpr std::size_t kMaxBatchBytes = 60'000;  // so that a call ends within its time
 
 // The value of a line of scontrol show config; "" without.
 std::string setting(std::string_view text, const std::string& name) {
@@ -24,7 +27,12 @@ std::string setting(std::string_view text, const std::string& name) {
 
 Result<std::string> SlurmCluster::run(const std::vector<std::string>& arguments, const std::string& input) {
   ++calls_;
-  return run_process(arguments, timeout_, kMaxBytes, input);
+  auto end = run_program({.arguments = arguments, .input = input, .timeout = timeout_, .max_output = kMaxBytes});
+  if (!end) return std::unexpected(end.error());
+  if (end->is_success()) return std::move(end->output);
+  while (end->errors.ends_with('\n')) end->errors.pop_back();
+  return fail(ErrorKind::unavailable, "slurm.failed",
+              fmt::format("{} {}: {}", arguments.front(), end->how(), end->errors.substr(0, kMaxErrorBytes)));
 }
 
 Result<SlurmSettings> SlurmCluster::settings() {
@@ -135,7 +143,7 @@ Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t
   std::string lines;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     lines += fmt::format("update jobid={} StartTime=now+{}\n", jobs[i], seconds);
-    if (lines.size() + 200 < kMaxInput && i + 1 < jobs.size()) continue;
+    if (lines.size() + 200 < kMaxBatchBytes && i + 1 < jobs.size()) continue;
     if (const auto done = order({"scontrol"}, lines); !done) return done;
     lines.clear();
   }

@@ -1,25 +1,18 @@
 #include "services/railweave/commands/certificate_check.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
+#include "fabric/base/process/program.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/json.h"
-
-extern char** environ;  // NOLINT: no POSIX header declares it
 
 namespace railweave::cli {
 namespace {
@@ -59,7 +52,6 @@ class Folder {
     if (!out) fail_file("the file cannot be written", file);
     return file;
   }
-  [[nodiscard]] fs::path operator/(const char* name) const { return path_ / name; }
 
  private:
   bool kept_;
@@ -75,30 +67,20 @@ fs::path verifier() {
                                              beside.string(), "install it beside railweave"});
 }
 
-// The exit status; its output goes to the file.
-int run(const fs::path& program, std::vector<std::string> words, const fs::path& output) {
-  std::string name = program.string();
-  std::vector<char*> arguments{name.data()};
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, 1, 2);
-  pid_t child = 0;
-  const int failed = ::posix_spawn(&child, name.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) fail_file(std::string("cannot be started: ") + std::strerror(failed), program);
+struct Verdict {
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) fail_file("waiting for its end failed", program);
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
-}
+  std::string text;
+};
 
-std::string text_in(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+// The text is kept in the file, too.
+Verdict run(const fs::path& program, std::vector<std::string> words, const Folder& folder) {
+  words.insert(words.begin(), program.string());
+  auto end = run_program({.arguments = std::move(words)});
+  if (!end) fail_file(end.error().message, program);
+  Verdict verdict{.status = end->signal == 0 ? end->exit_code : 2, .text = std::move(end->output) + end->errors};
+  if (end->signal != 0) verdict.text += end->how() + "\n";
+  static_cast<void>(folder.write("verdict.txt", verdict.text));
+  return verdict;
 }
 
 // All items of a list, as one document.
@@ -173,12 +155,12 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
   outside("--jobs", "jobs.json", jobs_with_ranks(service, contracts).dump());
   outside("--links-down", "links-down.json", links_down(service).dump());
   outside("--subnets", "subnets.json", whole_list(service, Target("/v1/subnets").query("fields", "id,routing")).dump());
-  const fs::path output_file = folder / "verdict.txt";
   // Which failures are claimed to be survived, railweave-verify finds by itself.
   std::vector<std::string> claims = words;
   claims.emplace_back("--list-failures");
-  if (run(program, std::move(claims), output_file) > 1) fail_file("railweave-verify: " + text_in(output_file), program);
-  const std::vector<std::string> survived = lines_of(text_in(output_file));
+  const Verdict listed = run(program, std::move(claims), folder);
+  if (listed.status > 1) fail_file("railweave-verify: " + listed.text, program);
+  const std::vector<std::string> survived = lines_of(listed.text);
   const std::size_t failures = std::min<std::size_t>(survived.size(), check.failures.value_or(survived.size()));
   std::string after;
   for (std::size_t i = 0; i < failures; ++i) {
@@ -188,8 +170,7 @@ void verify_certificate(Session& session, const CertificateCheck& check) {
     after += survived[i] + "=" + tables.string() + "\n";
   }
   words.insert(words.end(), {"--after-list", folder.write("after.txt", after).string()});
-  const int status = run(program, std::move(words), output_file);
-  const std::string verdict = text_in(output_file);
+  const auto [status, verdict] = run(program, std::move(words), folder);
   constexpr int kDoesNotHold = 1, kIncomplete = 3;
   if (status > kDoesNotHold && status != kIncomplete) {
     throw CommandFailure(ExitCode::internal,

@@ -7,7 +7,7 @@
 #include "services/railweave/commands/commands.h"
 #include "services/railweave/commands/counter_history.h"
 #include "services/railweave/commands/drains.h"
-#include "services/railweave/commands/switch_configs.h"
+#include "services/railweave/commands/switches/switch_configs.h"
 #include "services/railweave/connection/rest_words.h"
 #include "services/railweave/views/link_end.h"
 

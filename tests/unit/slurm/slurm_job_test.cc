@@ -451,16 +451,5 @@ TEST(Plan, RunningJobsAreAdoptedOnceAndCheckedWhereTheirMarkSaysNothing) {
   EXPECT_TRUE(plan.end.empty());
 }
 
-TEST(Process, HasADeadlineAndTellsWhatWentWrong) {
-  using std::chrono::milliseconds;
-  EXPECT_EQ(run_process({"printf", "%s", "a b;$c"}, milliseconds(5000), 100).value(), "a b;$c");
-  EXPECT_EQ(run_process({"cat"}, milliseconds(5000), 100, "line\n").value(), "line\n");
-  EXPECT_THAT(run_process({"sh", "-c", "echo no such job >&2; exit 1"}, milliseconds(5000), 100).error().message,
-              HasSubstr("no such job"));
-  EXPECT_EQ(run_process({"sleep", "60"}, milliseconds(100), 100).error().code, "slurm.noAnswer");
-  EXPECT_EQ(run_process({"yes"}, milliseconds(5000), 100).error().code, "slurm.noAnswer");
-  EXPECT_EQ(run_process({"/no/such/program"}, milliseconds(100), 100).error().code, "slurm.cannotStart");
-}
-
 }  // namespace
 }  // namespace railweave::slurm

@@ -1,11 +1,12 @@
-#include "services/railweave/commands/switch_follow.h"
+#include "services/railweave/commands/switches/switch_follow.h"
 
 #include <memory>
 
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
-#include "services/railweave/commands/route_follower.h"
+#include "services/railweave/commands/switches/route_follower.h"
+#include "services/railweave/commands/switches/switch_tables.h"
 #include "services/railweave/terminal/command_failure.h"
 
 namespace railweave::cli {
@@ -35,10 +36,7 @@ void add_switch_follow_command(CLI::App& switches, Session& session) {
        "railweave switches follow roce --names network.yaml --state routes --dry-run",
        "railweave switches follow roce --names network.yaml --apply ./give-routes --state routes --stop"});
   command.add_option("SUBNET", options->subnet, "Its name")->required();
-  command
-      .add_option("--names", options->names,
-                  "JSON or YAML: as of switches config; what is of one switch is in switches, by its name")
-      ->type_name("FILE");
+  add_names_option(command, options->names);
   command
       .add_option("--apply", options->apply,
                   "Run with a switch's name, the routes that change on standard input; exit code 0: it has them")
@@ -47,8 +45,7 @@ void add_switch_follow_command(CLI::App& switches, Session& session) {
       ->type_name("FOLDER");
   add_choice_option(command, "--to", options->to,
                     "What the program reads: commands of a Linux switch, or tables of SONiC", "routes|sonic-routes");
-  add_number_option(command, "--ethernet-step", options->port_step, "Step between the numbers of SONiC's ports",
-                    {1, 16});
+  add_port_step_option(command, options->port_step);
   add_number_option(command, "--every", options->every_s, "Seconds between looks at what happened", {1, 3600});
   add_number_option(command, "--apply-timeout", options->timeout_s, "Seconds until the program is ended", {1, 3600});
   auto* once = command.add_flag("--once", options->once, "End when all switches were tried; exit code 10: one failed");

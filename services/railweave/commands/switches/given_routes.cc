@@ -1,4 +1,4 @@
-#include "services/railweave/commands/given_routes.h"
+#include "services/railweave/commands/switches/given_routes.h"
 
 #include <cerrno>
 #include <cstring>

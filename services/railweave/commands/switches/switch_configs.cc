@@ -1,4 +1,4 @@
-#include "services/railweave/commands/switch_configs.h"
+#include "services/railweave/commands/switches/switch_configs.h"
 
 #include <cstdint>
 #include <memory>
@@ -11,8 +11,8 @@
 #include "services/railweave/command_line/choice_option.h"
 #include "services/railweave/command_line/command_tree.h"
 #include "services/railweave/command_line/number_option.h"
-#include "services/railweave/commands/switch_follow.h"
-#include "services/railweave/commands/switch_tables.h"
+#include "services/railweave/commands/switches/switch_follow.h"
+#include "services/railweave/commands/switches/switch_tables.h"
 #include "services/railweave/switch_config/sonic_differences.h"
 #include "services/railweave/switch_config/switch_config.h"
 #include "services/railweave/terminal/command_failure.h"
@@ -117,14 +117,8 @@ void check_config(Session& session, const CheckOptions& options) {
 
 void add_switch_options(CLI::App& command, SwitchOptions& options) {
   command.add_option("SWITCH", options.id, "Its name, its GUID, or lid:N")->required();
-  command
-      .add_option(
-          "--names", options.names,
-          "JSON or YAML: addresses by device (an adapter, a switch), interfaces and gateways by number of the port; "
-          "those of one switch in switches, by its name")
-      ->type_name("FILE");
-  add_number_option(command, "--ethernet-step", options.sonic.port_step, "Step between the numbers of SONiC's ports",
-                    {1, 16});
+  add_names_option(command, options.names);
+  add_port_step_option(command, options.sonic.port_step);
   add_number_option(command, "--buffer", options.sonic.buffer_mib, "Packet memory of a SONiC switch, in MiB",
                     {1, 4096});
 }

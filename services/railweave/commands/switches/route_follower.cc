@@ -1,4 +1,4 @@
-#include "services/railweave/commands/route_follower.h"
+#include "services/railweave/commands/switches/route_follower.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,8 +8,9 @@
 #include <fmt/core.h>
 
 #include "fabric/base/fnv1a.h"
-#include "services/railweave/commands/switch_script.h"
-#include "services/railweave/commands/switch_tables.h"
+#include "fabric/base/plural.h"
+#include "services/railweave/commands/switches/switch_script.h"
+#include "services/railweave/commands/switches/switch_tables.h"
 #include "services/railweave/connection/rest_words.h"
 #include "services/railweave/switch_config/changed_routes.h"
 #include "services/railweave/switch_config/switch_config.h"
@@ -27,10 +28,6 @@ constexpr const char* kRouteEvents[] = {"topology.accepted", "job.placed",      
 ChangedRoutes changed_since(const FollowOptions& options, const std::string& given, const std::string& wanted) {
   return options.to == "routes" ? changed_route_commands(given, wanted)
                                 : value_or_fail(changed_sonic_routes(given, wanted));
-}
-
-std::string counted_routes(std::size_t routes) {
-  return fmt::format("{} {}", routes, routes == 1 ? "route" : "routes");
 }
 
 std::string percent(std::uint64_t permille) { return fmt::format("{}%", (permille + 5) / 10); }
@@ -188,7 +185,7 @@ bool RouteFollower::give(const std::string& name, Owed& owed) {
     if (output.is_document()) {
       output.line_document({{"switch", name}, {"routes", changed.routes}, {"text", changed.text}});
     } else {
-      output.text(fmt::format("# {}: {}\n{}", name, counted_routes(changed.routes), changed.text));
+      output.text(fmt::format("# {}: {}\n{}", name, plural(changed.routes, "route", "routes"), changed.text));
     }
     return false;
   }
@@ -206,7 +203,7 @@ bool RouteFollower::give(const std::string& name, Owed& owed) {
     output.line_document(
         {{"switch", name}, {"routes", changed.routes}, {"error", done ? Json(nullptr) : Json(done.error().message)}});
   } else if (done) {
-    output.text(fmt::format("{}: {}\n", name, counted_routes(changed.routes)));
+    output.text(fmt::format("{}: {}\n", name, plural(changed.routes, "route", "routes")));
   }
   if (done) return true;
   const auto pause = owed.pause.next();

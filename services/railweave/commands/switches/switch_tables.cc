@@ -1,7 +1,8 @@
-#include "services/railweave/commands/switch_tables.h"
+#include "services/railweave/commands/switches/switch_tables.h"
 
 #include <cstddef>
 
+#include "services/railweave/command_line/number_option.h"
 #include "services/railweave/terminal/command_failure.h"
 #include "services/railweave/terminal/input_document.h"
 
@@ -18,6 +19,19 @@ Json table_of_switch(Service& service, const std::string& id) {
       Target("/v1/switches").segment(id).path("/forwarding-table"), 0,
       [&](const Json& entry) { table.push_back(entry); }, [&] { table.clear(); });
   return table;
+}
+
+void add_names_option(CLI::App& command, std::string& file) {
+  command
+      .add_option(
+          "--names", file,
+          "JSON or YAML: addresses by device (an adapter, a switch), interfaces and gateways by number of the port; "
+          "those of one switch in switches, by its name")
+      ->type_name("FILE");
+}
+
+void add_port_step_option(CLI::App& command, std::uint64_t& step) {
+  add_number_option(command, "--ethernet-step", step, "Step between the numbers of SONiC's ports", {1, 16});
 }
 
 Json read_names_document(const std::string& file) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fabric/base/backoff.h"
-#include "services/railweave/commands/given_routes.h"
+#include "services/railweave/commands/switches/given_routes.h"
 #include "services/railweave/connection/session.h"
 
 namespace railweave::cli {
