@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 29U;
 constexpr std::size_t kMaxErrorBytes = 500;
-constexpr std::size_t kMaxBatchBytes = 60'000;  // so that a call ends within its time
+constexpr std::size_t kMaxOrdersBytes = 60'000;  // so that a call ends within its time
 
 // The value of a line of scontrol show config; "" without.
 std::string setting(std::string_view text, const std::string& name) {
@@ -143,7 +143,7 @@ Result<void> SlurmCluster::delay(std::span<const std::string> jobs, std::int64_t
   std::string lines;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     lines += fmt::format("update jobid={} StartTime=now+{}\n", jobs[i], seconds);
-    if (lines.size() + 200 < kMaxBatchBytes && i + 1 < jobs.size()) continue;
+    if (lines.size() + 200 < kMaxOrdersBytes && i + 1 < jobs.size()) continue;
     if (const auto done = order({"scontrol"}, lines); !done) return done;
     lines.clear();
   }

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-DRAWS = 8
+DRAWS = 5
 
 
 def main():
@@ -22,7 +22,7 @@ def main():
     groups = re.findall(r"^import (\w+_cases) ", (HERE / "contract_test.py").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(groups) > 20, groups
     draw = random.Random(options.seed)
-    parts = [[group] for group in groups] + [draw.sample(groups, draw.randint(2, len(groups) // 2)) for _ in range(DRAWS)]
+    parts = [[group] for group in groups] + [draw.sample(groups, draw.randint(2, len(groups) // 4)) for _ in range(DRAWS)]
     failed = 0
     for part in parts:
         done = subprocess.run([sys.executable, HERE / "contract_test.py", *options.words, "--only", ",".join(part)],

@@ -8,7 +8,6 @@
 
 #include "services/slurm/job_body.h"
 #include "services/slurm/plan.h"
-#include "services/slurm/process.h"
 
 namespace railweave::slurm {
 namespace {
