@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes what C++ takes from openapi.yaml: field_names.inc, the names of all fields that bodies and answers have,
-list_fields.inc, those of the items of each list whose `fields` selects some, and event_kinds.inc of services/control/events,
-who is shown which event.
+schemas.inc and schema_texts.inc, the properties of each object and the texts that they may have (schemas.py), list_fields.inc,
+the fields of the items of each list whose `fields` selects some, and event_kinds.inc of services/control/events, who is shown
+which event.
 
 generate.py [--check]     --check: exit code 1 where one of them is not what this writes
 """
@@ -11,6 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import event_data  # noqa: E402
 from from_contract import contract, resolved, write_or_check  # noqa: E402
+
+from schemas import parts, schema_rows  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 EVENT_KINDS = HERE.parents[1] / "services" / "control" / "events" / "event_kinds.inc"
@@ -32,11 +35,7 @@ def names_in(node, found):
 
 def properties_of(document, schema):
     """Of an object, by name, those of the parts that it consists of too."""
-    schema = resolved(document, schema)
-    found = dict(schema.get("properties", {}))
-    for part in schema.get("allOf", []):
-        found.update(properties_of(document, part))
-    return found
+    return {name: value for part in parts(document, schema) for name, value in part.get("properties", {}).items()}
 
 
 def list_fields(document):
@@ -65,12 +64,14 @@ def main():
     document = contract()
     names = "".join(f'"{name}",\n' for name in sorted(names_in(document, set())))
     lists = "".join(f'{{"{path}", "{name}"}},\n' for path, name in sorted(list_fields(document)))
+    schemas, schema_texts = schema_rows(document)
     faults = event_data.faults(document)
     if faults:
         print("\n".join(faults))
         return 1
-    texts = {HERE / "field_names.inc": names, HERE / "list_fields.inc": lists, EVENT_KINDS: "".join(event_kinds(document))}
-    return max(write_or_check(file, made_by + text, "api/contract/generate.py") for file, text in texts.items())
+    files = {HERE / "field_names.inc": names, HERE / "schemas.inc": schemas, HERE / "schema_texts.inc": schema_texts,
+             HERE / "list_fields.inc": lists, EVENT_KINDS: "".join(event_kinds(document))}
+    return max(write_or_check(file, made_by + text, "api/contract/generate.py") for file, text in files.items())
 
 
 if __name__ == "__main__":

@@ -118,7 +118,8 @@ MAY_INCLUDE = {
     "api/operations": ["fabric/base"],
     "api/contract": [],
     # services/control, from the bottom up.
-    "services/json": ["fabric/base", "fabric/base/text"],
+    # Records are compared with the contract as they are compiled.
+    "services/json": ["api/contract", "fabric/base", "fabric/base/text"],
     "services/control/state": ["fabric/base", "fabric/topology", "fabric/capacity", "fabric/qos", "scheduler/job", "scheduler/placement/fit",
                                "scheduler/queue/policy", "scheduler/admission"],
     "services/control/events": ["fabric/base", "fabric/base/text", "fabric/qos", "fabric/topology", "scheduler/admission", "scheduler/job", "scheduler/placement/fit",
