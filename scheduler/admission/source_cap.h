@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/units.h"
 #include "fabric/topology/ids.h"
 
@@ -17,6 +20,7 @@ enum class Enforcer : std::uint8_t {
   function_rate,       // the adapter's own limit of a virtual function or a queue pair
   host_shaping,        // a queue discipline of the host's kernel
 };
+BOOST_DESCRIBE_ENUM(Enforcer, switch_arbitration, path_record_rate, function_rate, host_shaping)
 
 enum class Enforcement : std::uint8_t {
   hardware,      // nothing that the tenant runs can exceed it
@@ -24,6 +28,10 @@ enum class Enforcement : std::uint8_t {
   cooperative,   // binds software that asks for the rate and respects it
   planned_only,  // computed and reported, but not configured anywhere
 };
+BOOST_DESCRIBE_ENUM(Enforcement, hardware, host, cooperative, planned_only)
+constexpr std::optional<std::string_view> enum_exception(Enforcement strength) {
+  return strength == Enforcement::planned_only ? std::optional<std::string_view>("planned") : std::nullopt;
+}
 
 struct CapMeans {
   Enforcer by = Enforcer::host_shaping;

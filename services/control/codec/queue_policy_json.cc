@@ -2,7 +2,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "services/control/state/queue_rules.h"
-#include "services/json/record.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 namespace {
@@ -72,34 +72,33 @@ constexpr auto in_moves(Member member) {
   return [member](auto& policy) -> auto& { return policy.moves.*member; };
 }
 
-constexpr std::tuple kClassFields{
-    required_field("name", &PriorityClass::name), field("value", &PriorityClass::value, SignedInteger{}),
-    field("mayPreempt", &PriorityClass::may_preempt), field("preemptible", &PriorityClass::preemptible)};
-constexpr std::tuple kPolicyFields{
-    field("priorityClasses", &QueuePolicy::classes, list_of<PriorityClass>(kClassFields)),
-    field("backfill", &QueuePolicy::backfill,
-          ByText{[](scheduler::Backfill backfill) { return railweave::to_text(backfill); },
-                 [](std::string_view text) { return parse_enum<scheduler::Backfill>(text); }, "backfill",
-                 "none, easy or conservative"}),
-    field("fairShare", &QueuePolicy::fair_share, OneOf{kRules, "rule"}),
-    field("halfLife", &QueuePolicy::half_life_us, Duration{}),
-    field("defaultDuration", &QueuePolicy::default_duration_us, Duration{}),
-    field("overrun", &QueuePolicy::overrun_us, Duration{}),
-    field("starvationBound", &QueuePolicy::starvation_bound_us, Duration{}),
-    field("minRuntime", &QueuePolicy::least_run_us, Duration{}),
-    field("reclaimAnyPriority", &QueuePolicy::reclaim_any_priority),
-    field("reservedJobs", &QueuePolicy::reserved_jobs),
-    field("preemptionPlans", &QueuePolicy::preemption_plans),
-    optional_field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),
-    optional_field("placeWaitPlace", in_wait(&PlaceWait::yields), kWaitPlace),
-    optional_field("placeWaitShare", in_wait(&PlaceWait::share)),
-    optional_field("placeWaitGain", in_wait(&PlaceWait::gain)),
-    optional_field("moves", in_moves(&MoveRules::automatic), kMoves),
-    optional_field("moveAfter", in_moves(&MoveRules::after_us), Duration{}),
-    optional_field("moveBudget", in_moves(&MoveRules::budget_gpu_s)),
-    optional_field("movesAtOnce", in_moves(&MoveRules::at_once)),
-    optional_field("moveAnswer", in_moves(&MoveRules::answer_us), Duration{}),
-    optional_field("moveUnanswered", in_moves(&MoveRules::evict_unanswered), kUnanswered)};
+constexpr auto kClassFields = fields<"QueueRuleFields.priorityClasses">(
+    required_field<"name">(&PriorityClass::name), field<"value">(&PriorityClass::value, SignedInteger{}),
+    field<"mayPreempt">(&PriorityClass::may_preempt), field<"preemptible">(&PriorityClass::preemptible));
+constexpr auto kPolicyFields = fields<"QueueRuleFields">(
+    field<"priorityClasses">(&QueuePolicy::classes, list_of<PriorityClass>(kClassFields)),
+    field<"backfill">(&QueuePolicy::backfill,
+                      ByText{[](scheduler::Backfill backfill) { return railweave::to_text(backfill); },
+                             [](std::string_view text) { return parse_enum<scheduler::Backfill>(text); }, "backfill",
+                             "none, easy or conservative"}),
+    field<"fairShare">(&QueuePolicy::fair_share, OneOf{kRules, "rule"}),
+    field<"halfLife">(&QueuePolicy::half_life_us, Duration{}),
+    field<"defaultDuration">(&QueuePolicy::default_duration_us, Duration{}),
+    field<"overrun">(&QueuePolicy::overrun_us, Duration{}),
+    field<"starvationBound">(&QueuePolicy::starvation_bound_us, Duration{}),
+    field<"minRuntime">(&QueuePolicy::least_run_us, Duration{}),
+    field<"reclaimAnyPriority">(&QueuePolicy::reclaim_any_priority), field<"reservedJobs">(&QueuePolicy::reserved_jobs),
+    field<"preemptionPlans">(&QueuePolicy::preemption_plans),
+    optional_field<"placeWait">(in_wait(&PlaceWait::most_us), Duration{}),
+    optional_field<"placeWaitPlace">(in_wait(&PlaceWait::yields), kWaitPlace),
+    optional_field<"placeWaitShare">(in_wait(&PlaceWait::share)),
+    optional_field<"placeWaitGain">(in_wait(&PlaceWait::gain)),
+    optional_field<"moves">(in_moves(&MoveRules::automatic), kMoves),
+    optional_field<"moveAfter">(in_moves(&MoveRules::after_us), Duration{}),
+    optional_field<"moveBudget">(in_moves(&MoveRules::budget_gpu_s)),
+    optional_field<"movesAtOnce">(in_moves(&MoveRules::at_once)),
+    optional_field<"moveAnswer">(in_moves(&MoveRules::answer_us), Duration{}),
+    optional_field<"moveUnanswered">(in_moves(&MoveRules::evict_unanswered), kUnanswered));
 
 // Where answers say what the journal leaves out.
 constexpr std::tuple kShownFields{field("placeWait", in_wait(&PlaceWait::most_us), Duration{}),

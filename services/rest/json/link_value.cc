@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "services/json/contract_object.h"
+
 namespace railweave::api {
 
 using namespace fabric;  // NOLINT: every name here is the fabric's
@@ -27,29 +29,20 @@ std::string link_name(const Topology& topology, LinkId link) {
 }
 
 Out link_end_json(const Topology& topology, PortId port) {
-  Out value{{"port", topology.port_text(port)}, {"portName", port_name(topology, port)}};
   const PortOwner owner = topology.owner(port);
-  switch (owner.kind) {
-    case DeviceKind::network_switch:
-      value["switch"] = topology.name(SwitchId(owner.index));
-      break;
-    case DeviceKind::hca: {
-      const HcaId hca(owner.index);
-      if (const HostId host = topology.host(hca)) value["node"] = topology.name(host);
-      value["device"] = topology.device(hca);
-      break;
-    }
-    case DeviceKind::gpu: {
-      const GpuId gpu(owner.index);
-      value["node"] = topology.name(topology.host(gpu));
-      value["gpu"] = topology.local_index(gpu);
-      break;
-    }
-    case DeviceKind::nvlink_domain:
-      value["nvlinkDomain"] = topology.name(NvlinkDomainId(owner.index));
-      break;
-  }
-  return value;
+  const bool is_hca = owner.kind == DeviceKind::hca, is_gpu = owner.kind == DeviceKind::gpu;
+  const HostId host = is_hca   ? topology.host(HcaId(owner.index))
+                      : is_gpu ? topology.host(GpuId(owner.index))
+                               : HostId();
+  return object<"LinkEnd">(
+      with<"port">(topology.port_text(port)), with<"portName">(port_name(topology, port)),
+      maybe<"switch">(owner.kind == DeviceKind::network_switch, [&] { return topology.name(SwitchId(owner.index)); }),
+      maybe<"node">(bool(host), [&] { return topology.name(host); }),
+      maybe<"device">(is_hca, [&] { return topology.device(HcaId(owner.index)); }),
+      maybe<"gpu">(is_gpu, [&] { return topology.local_index(GpuId(owner.index)); }),
+      maybe<"nvlinkDomain">(owner.kind == DeviceKind::nvlink_domain,
+                            [&] { return topology.name(NvlinkDomainId(owner.index)); }),
+      without<"site">());
 }
 
 }  // namespace railweave::api

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "services/json/contract_object.h"
+
 namespace railweave::api {
 
 using fabric::PortId;
@@ -19,10 +21,9 @@ std::string device_text(const Topology& topology, PortId port) {
 
 Out directed_link_json(const Topology& topology, PortId port) {
   if (!port) return nullptr;
-  return {{"from", device_text(topology, port)},
-          {"to", device_text(topology, topology.peer(port))},
-          {"port", topology.port_text(port)},
-          {"link", topology.link_text(topology.link(port))}};
+  return object<"DirectedLink">(
+      with<"from">(device_text(topology, port)), with<"to">(device_text(topology, topology.peer(port))),
+      with<"port">(topology.port_text(port)), with<"link">(topology.link_text(topology.link(port))));
 }
 
 std::string digest_text(std::uint64_t digest) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/base/enum_text.h"
 #include "fabric/base/guid.h"
 #include "fabric/health/held_links.h"
 #include "fabric/routing/audit/old_levels.h"
@@ -31,11 +32,8 @@ enum class SubnetPhase : std::uint8_t {
             // out of use: `problem` says which
   blind,    // the subnet cannot be seen through the local port; switches keep what they had
 };
-constexpr std::string_view to_string(SubnetPhase phase) {
-  constexpr std::string_view names[] = {"offline",     "discovering", "unaccepted", "watching",
-                                        "programming", "synced",      "partial",    "blind"};
-  return names[static_cast<std::size_t>(phase)];
-}
+BOOST_DESCRIBE_ENUM(SubnetPhase, offline, discovering, unaccepted, watching, programming, synced, partial, blind)
+constexpr std::string_view to_string(SubnetPhase phase) { return to_text(phase); }
 
 // A difference between what was found and the accepted topology.
 struct FabricDifference {
@@ -48,15 +46,13 @@ struct FabricDifference {
     other_rate,      // slower or faster than accepted
     other_lid,       // the device has another LID than the accepted topology says
   };
+  BOOST_DESCRIBE_NESTED_ENUM(Kind, missing_device, unknown_device, missing_link, other_link, exchanged_link, other_rate,
+                             other_lid)
   Kind kind = Kind::missing_device;
   std::string subject;  // link or device, as the topology writes it
   std::string text;
 };
-constexpr std::string_view to_string(FabricDifference::Kind kind) {
-  constexpr std::string_view names[] = {"missingDevice", "unknownDevice", "missingLink", "otherLink",
-                                        "exchangedLink", "otherRate",     "otherLid"};
-  return names[static_cast<std::size_t>(kind)];
-}
+constexpr std::string_view to_string(FabricDifference::Kind kind) { return to_text(kind); }
 
 struct IsolatedDevice {
   Guid guid;

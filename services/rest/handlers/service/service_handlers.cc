@@ -5,7 +5,7 @@
 #include "api/http/message/prometheus_text.h"
 #include "api/openapi_document.h"
 #include "fabric/base/text/time_text.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/rest/access/store_silence.h"
 #include "services/rest/handlers/list_query.h"
 #include "services/rest/handlers/live/live_metrics.h"
@@ -104,18 +104,19 @@ Result<Response> get_health(const Call& /*call*/) { return Response::json(R"({"s
 
 Result<Response> get_leader(const Call& call) {
   const auto& leader = call.plane.loop.state()->leader;
-  Out answer = Out::object();
-  if (!leader.name.empty()) {
-    answer["leader"] = {
-        {"name", leader.name}, {"url", leader.url}, {"term", leader.term}, {"since", time_text(leader.since_us)}};
-  }
   const auto* replica = call.plane.replica;
   const bool follows = replica != nullptr && replica->follows();
-  answer["replica"] = {{"name", call.plane.replica_name},
-                       {"leads", !follows && call.plane.loop.leads()},
-                       {"seq", call.plane.loop.state()->seq},
-                       {"stalenessMs", follows ? replica->staleness().count() : 0}};
-  return Response::json(dump(answer));
+  return Response::json(dump(object<"getLeader.answer">(
+      maybe<"leader">(!leader.name.empty(),
+                      [&] {
+                        return object<"getLeader.answer.leader">(with<"name">(leader.name), with<"url">(leader.url),
+                                                                 with<"term">(leader.term),
+                                                                 with<"since">(time_text(leader.since_us)));
+                      }),
+      with<"replica">(object<"getLeader.answer.replica">(
+          with<"name">(call.plane.replica_name), with<"leads">(!follows && call.plane.loop.leads()),
+          with<"seq">(call.plane.loop.state()->seq),
+          with<"stalenessMs">(follows ? replica->staleness().count() : 0))))));
 }
 
 // A follower is ready while it reads what the leader writes, a leader while it can write it.
@@ -133,11 +134,9 @@ Result<Response> get_readiness(const Call& call) {
     }
   }
   const bool takes = (phase == control::Phase::ready || phase == control::Phase::following) && cause.empty();
-  Out answer = Out::object();
-  answer["phase"] = to_string(phase);
-  answer["seq"] = plane.loop.state()->seq;
-  if (!cause.empty()) answer["cause"] = cause;
-  return Response::json(dump(answer), takes ? 200 : 503);
+  return Response::json(dump(object<"Readiness">(with<"phase">(phase), with<"seq">(plane.loop.state()->seq),
+                                                 maybe<"cause">(!cause.empty(), cause))),
+                        takes ? 200 : 503);
 }
 
 Result<Response> get_openapi(const Call& /*call*/) {

@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "fabric/base/text/time_text.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 
@@ -29,17 +29,14 @@ AuditEntry audit_entry(const db::ReportRow& row) {
 std::string write_audit_entry(const AuditEntry& entry) {
   const auto or_null = [](const std::string& text) { return text.empty() ? Out(nullptr) : Out(text); };
   const auto blank = entry.subject.find(' ');  // "<kind> <id>"
-  return dump(Out{{"seq", entry.seq},
-                  {"time", time_text(entry.time_us)},
-                  {"actor", entry.actor},
-                  {"kind", entry.kind},
-                  {"subject",
-                   {{"kind", entry.subject.substr(0, blank)},
-                    {"id", blank == std::string::npos ? std::string() : entry.subject.substr(blank + 1)}}},
-                  {"summary", entry.summary},
-                  {"requestId", or_null(entry.request_id)},
-                  {"tenant", or_null(entry.tenant)},
-                  {"token", or_null(entry.token)}});
+  return dump(object<"AuditEntry">(
+      with<"seq">(entry.seq), with<"time">(time_text(entry.time_us)), with<"actor">(entry.actor),
+      with<"kind">(entry.kind),
+      with<"subject">(object<"AuditEntry.subject">(
+          with<"kind">(entry.subject.substr(0, blank)),
+          with<"id">(blank == std::string::npos ? std::string() : entry.subject.substr(blank + 1)))),
+      with<"summary">(entry.summary), with<"requestId">(or_null(entry.request_id)),
+      with<"tenant">(or_null(entry.tenant)), with<"token">(or_null(entry.token))));
 }
 
 }  // namespace railweave::api

@@ -3,12 +3,21 @@
 #include <fmt/core.h>
 
 #include "fabric/base/text/utf8.h"
-#include "services/control/codec/tenant_json.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 namespace {
 
+using control::Tenant;
+
 constexpr std::uint64_t kMaxGpusLimit = 1'000'000'000;
+
+constexpr auto kTenantTerms = fields<"TenantSpec">(
+    field<"description">(&Tenant::description), field<"maxGpus">(&Tenant::max_gpus),
+    field<"quotaGpus">(&Tenant::quota_gpus), field<"cohort">(&Tenant::cohort),
+    field<"borrowGpus">(&Tenant::borrow_gpus), field<"weight">(&Tenant::weight),
+    field<"repair">(&Tenant::repair, EnumText{"repair policy"}), field<"repairAfterSeconds">(&Tenant::repair_after_s),
+    field<"maxPriority">(&Tenant::max_priority), field<"moves">(&Tenant::moves));
 
 }  // namespace
 
@@ -22,7 +31,7 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
   }
   auto value = parse_json(body.empty() ? std::string_view("{}") : body);
   if (!value) return std::unexpected(value.error());
-  auto tenant = tenant_from_json(name, *value);
+  auto tenant = record_from_json(*value, "", kTenantTerms, Tenant{.name = name});
   if (tenant && tenant->description.size() > 1000) {
     return fail(ErrorKind::invalid, "body.invalidField", "the description is longer than 1000 bytes", "/description");
   }
@@ -59,14 +68,8 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
 }
 
 std::string write_tenant(const control::Tenant& tenant, std::uint64_t held_gpus) {
-  Out value{{"id", tenant.name}};
-  value.update(to_json(tenant));
-  value["repairAfterSeconds"] = tenant.repair_after_s;
-  value["maxPriority"] = tenant.max_priority;
-  value["moves"] = tenant.moves;
-  value["gpusHeld"] = held_gpus;
-  value["version"] = tenant.version;
-  return dump(value);
+  return dump(object<"Tenant">(with<"id">(tenant.name), fields_of(tenant, kTenantTerms), with<"gpusHeld">(held_gpus),
+                               with<"version">(tenant.version)));
 }
 
 }  // namespace railweave::api

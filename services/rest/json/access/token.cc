@@ -7,7 +7,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "services/control/codec/access_token_json.h"
-#include "services/json/record.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 namespace {
@@ -15,9 +15,22 @@ namespace {
 using control::AccessToken;
 using control::Role;
 
-constexpr std::tuple kRequestFields{required_field("name", &AccessToken::name),
-                                    required_field("role", &AccessToken::role, kRoleText),
-                                    field("tenant", &AccessToken::tenant), field("node", &AccessToken::node)};
+struct TimeAhead {
+  void read(ObjectReader& reader, std::string_view name, std::int64_t& into_us) const {
+    std::optional<std::string> text;
+    reader.read_text(name, text);
+    if (!text) return;
+    const auto time = parse_time_us(*text);
+    if (!time || *time <= 0)
+      return reader.set_error(name, shown(*text) + " is no time", "like 2026-11-21T09:00:00Z (RFC 3339)");
+    into_us = *time;
+  }
+};
+
+constexpr auto kRequestFields = request_fields<"TokenRequest">(
+    required_field<"name">(&AccessToken::name), required_field<"role">(&AccessToken::role, kRoleText),
+    field<"tenant">(&AccessToken::tenant), field<"node">(&AccessToken::node),
+    field<"expiresAt">(&AccessToken::expires_us, TimeAhead()));
 
 constexpr std::size_t kMaxNodeName = 255;
 
@@ -31,15 +44,7 @@ Result<AccessToken> read_token_request(std::string_view body) {
   AccessToken token;
   ObjectReader reader(*value, "");
   read_fields(reader, token, kRequestFields);
-  std::optional<std::string> expires;
-  reader.read_text("expiresAt", expires);
-  if (expires) {
-    if (const auto time = parse_time_us(*expires); time && *time > 0) {
-      token.expires_us = *time;
-    } else {
-      reader.set_error("expiresAt", shown(*expires) + " is no time", "like 2026-11-21T09:00:00Z (RFC 3339)");
-    }
-  }
+
   const bool plain = !token.name.empty() && token.name.size() <= 63 &&
                      token.name.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.@") == std::string::npos;
@@ -63,25 +68,18 @@ Result<AccessToken> read_token_request(std::string_view body) {
 }
 
 std::string write_token(const AccessToken& token, std::int64_t now_us, const std::string& text) {
-  Out value{{"id", token.id},
-            {"name", token.name},
-            {"role", to_text(token.role)},
-            {"tenant", text_or_null(token.tenant)},
-            {"node", text_or_null(token.node)},
-            {"issuedBy", token.issued_by},
-            {"issuedAt", time_text(token.issued_us)},
-            {"expiresAt", token.expires_us == 0 ? Out(nullptr) : Out(time_text(token.expires_us))},
-            {"state", token.expired(now_us) ? "expired" : "valid"}};
-  if (!text.empty()) value["token"] = text;
-  return dump(value);
+  auto parts = several(with<"id">(token.id), with<"name">(token.name), with<"role">(token.role),
+                       with<"tenant">(text_or_null(token.tenant)), with<"node">(text_or_null(token.node)),
+                       with<"issuedBy">(token.issued_by), with<"issuedAt">(time_text(token.issued_us)),
+                       with<"expiresAt">(token.expires_us == 0 ? Out(nullptr) : Out(time_text(token.expires_us))),
+                       with<"state">(token.expired(now_us) ? "expired" : "valid"));
+  return dump(text.empty() ? object<"Token">(std::move(parts))
+                           : object<"IssuedToken">(std::move(parts), with<"token">(text)));
 }
 
 std::string write_caller(const AccessToken& as, std::string_view known_by) {
-  return dump(Out{{"name", as.name},
-                  {"role", to_text(as.role)},
-                  {"tenant", text_or_null(as.tenant)},
-                  {"node", text_or_null(as.node)},
-                  {"authentication", known_by}});
+  return dump(object<"Caller">(with<"name">(as.name), with<"role">(as.role), with<"tenant">(text_or_null(as.tenant)),
+                               with<"node">(text_or_null(as.node)), with<"authentication">(known_by)));
 }
 
 }  // namespace railweave::api

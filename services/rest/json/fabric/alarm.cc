@@ -4,6 +4,7 @@
 
 #include "fabric/base/text/time_text.h"
 #include "fabric/base/text/utf8.h"
+#include "services/json/contract_object.h"
 #include "services/json/message_value.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/fabric/alarm_value.h"
@@ -83,31 +84,28 @@ std::string subject_name(const fabric::Topology& topology, const control::Alarm&
 
 Out acknowledgement_json(const control::Alarm& alarm) {
   if (!alarm.acknowledged()) return nullptr;
-  return {{"by", alarm.acknowledged_by}, {"at", time_text(alarm.acknowledged_us)}, {"note", alarm.acknowledged_note}};
+  return object<"Alarm.acknowledged">(with<"by">(alarm.acknowledged_by), with<"at">(time_text(alarm.acknowledged_us)),
+                                      with<"note">(alarm.acknowledged_note));
 }
 
 Out mute_json(const control::AlarmMute* mute) {
   if (mute == nullptr) return nullptr;
-  return {{"by", mute->by}, {"at", time_text(mute->at_us)}, {"until", time_text(mute->until_us)}, {"note", mute->note}};
+  return object<"Alarm.muted">(with<"by">(mute->by), with<"at">(time_text(mute->at_us)),
+                               with<"until">(time_text(mute->until_us)), with<"note">(mute->note));
 }
 
 }  // namespace
 
 Out shown_alarm_json(const fabric::Topology& topology, const control::Alarm& alarm, const control::AlarmMute* mute,
                      const MessageReader& reader) {
-  return {
-      {"id", alarm.id()},
-      {"kind", alarm.kind},
-      {"severity", to_string(alarm.severity)},
-      {"subject", {{"kind", alarm.subject_kind}, {"id", alarm.subject_id}, {"name", subject_name(topology, alarm)}}},
-      {"subnet", alarm.subnet.empty() ? Out(nullptr) : Out(alarm.subnet)},
-      {"text", alarm.text.text(reader)},
-      {"message", message_value(alarm.text, reader, alarm.kind)},
-      {"jobs", alarm.jobs},
-      {"raisedAt", time_text(alarm.raised_us)},
-      {"acknowledged", acknowledgement_json(alarm)},
-      {"muted", mute_json(mute)},
-      {"version", alarm.version}};
+  return object<"Alarm">(
+      with<"id">(alarm.id()), with<"kind">(alarm.kind), with<"severity">(alarm.severity),
+      with<"subject">(object<"Alarm.subject">(with<"kind">(alarm.subject_kind), with<"id">(alarm.subject_id),
+                                              with<"name">(subject_name(topology, alarm)))),
+      with<"subnet">(alarm.subnet.empty() ? Out(nullptr) : Out(alarm.subnet)), with<"text">(alarm.text.text(reader)),
+      with<"message">(message_value(alarm.text, reader, alarm.kind)), with<"jobs">(alarm.jobs),
+      with<"raisedAt">(time_text(alarm.raised_us)), with<"acknowledged">(acknowledgement_json(alarm)),
+      with<"muted">(mute_json(mute)), with<"version">(alarm.version));
 }
 
 std::string write_alarm(const control::ClusterState& state, const control::Alarm& alarm, const MessageReader& reader) {

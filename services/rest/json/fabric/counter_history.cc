@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/link_value.h"
 
 namespace railweave::api {
@@ -37,7 +37,8 @@ Out errors(const ArchiveRange& range) {
     if (std::ranges::none_of(range.slots, [&](const ArchiveSlot& slot) { return slot.errors[kind] > 0; })) continue;
     Out counts = Out::array();
     for (const auto& slot : range.slots) counts.push_back(slot.is_read ? Out(slot.errors[kind]) : Out(nullptr));
-    kinds.push_back({{"kind", kErrorNames[kind]}, {"counts", std::move(counts)}});
+    kinds.push_back(
+        object<"CounterHistory.ports.errors">(with<"kind">(kErrorNames[kind]), with<"counts">(std::move(counts))));
   }
   return kinds;
 }
@@ -47,7 +48,8 @@ Out errors(const ArchiveRange& range) {
 std::string write_counter_history(const fabric::Topology& topology, const std::string& detail,
                                   const std::vector<fabric::PortId>& ports, const control::ArchivedPorts& ranges,
                                   const std::vector<std::string>& unread) {
-  Out answer{{"detail", detail}, {"from", nullptr}, {"slotSeconds", nullptr}, {"slots", 0U}, {"ports", Out::array()}};
+  Out answer = object<"CounterHistory">(with<"detail">(detail), with<"from">(nullptr), with<"slotSeconds">(nullptr),
+                                        with<"slots">(0U), with<"ports">(Out::array()));
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const auto port = ports[i];
     const auto& range = ranges[i];
@@ -55,14 +57,12 @@ std::string write_counter_history(const fabric::Topology& topology, const std::s
     answer["from"] = time_text(range->from_us);
     answer["slotSeconds"] = static_cast<double>(range->slot_us) * 1e-6;
     answer["slots"] = range->slots.size();
-    answer["ports"].push_back({{"port", topology.port_text(port)},
-                               {"portName", port_name(topology, port)},
-                               {"link", topology.link_text(topology.link(port))},
-                               {"unread", unread[i].empty() ? Out(nullptr) : Out(unread[i])},
-                               {"load", shares(*range, &ArchiveSlot::load)},
-                               {"peak", shares(*range, &ArchiveSlot::peak)},
-                               {"waiting", shares(*range, &ArchiveSlot::waiting)},
-                               {"errors", errors(*range)}});
+    answer["ports"].push_back(object<"CounterHistory.ports">(
+        with<"port">(topology.port_text(port)), with<"portName">(port_name(topology, port)),
+        with<"link">(topology.link_text(topology.link(port))),
+        with<"unread">(unread[i].empty() ? Out(nullptr) : Out(unread[i])),
+        with<"load">(shares(*range, &ArchiveSlot::load)), with<"peak">(shares(*range, &ArchiveSlot::peak)),
+        with<"waiting">(shares(*range, &ArchiveSlot::waiting)), with<"errors">(errors(*range))));
   }
   return dump(answer);
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "fabric/base/text/time_text.h"
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/fabric/drain_value.h"
 #include "services/rest/json/link_value.h"
@@ -33,14 +34,17 @@ std::string target_name(const Topology& topology, const control::DrainTarget& ta
   return link ? link_name(topology, link) : target.id;
 }
 
+auto target_of(const Topology& topology, const control::DrainTarget& target) {
+  return several(with<"kind">(target.kind), with<"id">(target.id), with<"name">(target_name(topology, target)));
+}
+
 Out jobs_json(const std::vector<control::AffectedJob>& jobs) {
   Out list = Out::array();
   for (const auto& job : jobs) {
     if (list.size() == kMaxJobsListed) break;
-    list.push_back({{"job", control::to_string(job.id)},
-                    {"name", job.name},
-                    {"tenant", job.tenant},
-                    {"effect", job.on_it ? "onNode" : (job.cut_off ? "cutOff" : "rerouted")}});
+    list.push_back(object<"DrainAnswer.jobsAffected">(
+        with<"job">(control::to_string(job.id)), with<"name">(job.name), with<"tenant">(job.tenant),
+        with<"effect">(job.on_it ? "onNode" : (job.cut_off ? "cutOff" : "rerouted"))));
   }
   return list;
 }
@@ -52,9 +56,9 @@ Out cut_off_json(const Topology& topology, const std::vector<PortId>& ports) {
   for (const PortId port : ports) {
     if (list.size() == kMaxCutOffListed) break;
     const auto host = topology.host(topology.hca_of(port));
-    list.push_back({{"port", topology.port_text(port)},
-                    {"node", host ? Out(topology.name(host)) : Out(nullptr)},
-                    {"device", device_text(topology, port)}});
+    list.push_back(object<"CutOffPort">(with<"port">(topology.port_text(port)),
+                                        with<"node">(host ? Out(topology.name(host)) : Out(nullptr)),
+                                        with<"device">(device_text(topology, port))));
   }
   return list;
 }
@@ -62,13 +66,10 @@ Out cut_off_json(const Topology& topology, const std::vector<PortId>& ports) {
 Out drain_json(const ShownDrain& shown) {
   if (shown.drain == nullptr) return nullptr;
   const Drain& drain = *shown.drain;
-  return {{"state", control::to_string(drain.state)},
-          {"reason", drain.reason},
-          {"actor", drain.actor},
-          {"forced", drain.forced},
-          {"requestedAt", time_text(drain.requested_us)},
-          {"changedAt", time_text(drain.changed_us)},
-          {"waitsFor", text_or_null(shown.waits_for)}};
+  return object<"DrainFields">(with<"state">(drain.state), with<"reason">(drain.reason), with<"actor">(drain.actor),
+                               with<"forced">(drain.forced), with<"requestedAt">(time_text(drain.requested_us)),
+                               with<"changedAt">(time_text(drain.changed_us)),
+                               with<"waitsFor">(text_or_null(shown.waits_for)));
 }
 
 Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bool of_node) {
@@ -91,43 +92,31 @@ Result<DrainRequest> read_drain_request(std::string_view body, bool forcible, bo
 }
 
 std::string write_drain(const Topology& topology, const ShownDrain& shown) {
-  const auto& target = shown.drain->target;
-  Out value{{"kind", control::to_string(target.kind)}, {"id", target.id}, {"name", target_name(topology, target)}};
-  value.update(drain_json(shown));
-  value["version"] = shown.drain->version;
-  return dump(value);
+  return dump(object<"Drain">(target_of(topology, shown.drain->target), part<"DrainFields">(drain_json(shown)),
+                              with<"version">(shown.drain->version)));
 }
 
 std::string write_drain_preview(const Topology& topology, const DrainPreview& preview, bool force,
                                 const ShownDrain& shown) {
-  Out value{{"kind", control::to_string(preview.target.kind)},
-            {"id", preview.target.id},
-            {"name", target_name(topology, preview.target)},
-            {"allowed", preview.safe() || force},
-            {"safe", preview.safe()},
-            {"objections", preview.objections},
-            {"cutsOff", cut_off_json(topology, preview.cut_off)},
-            {"cutsOffCount", preview.cut_off.size()},
-            {"jobsAffected", jobs_json(preview.jobs)},
-            {"jobsAffectedCount", preview.jobs.size()}};
-  const auto& tables = preview.tables;
-  value["changedEntries"] = tables ? tables->changed_entries : 0;
-  value["changedSwitches"] = tables ? tables->changed_switches : 0;
-  value["maxLinkLoadBefore"] = tables ? Out(tables->max_link_load_before) : Out(nullptr);
-  value["maxLinkLoadAfter"] = tables ? Out(tables->max_link_load_after) : Out(nullptr);
-  value["residualCapacity"] = tables ? Out(preview.residual_capacity) : Out(nullptr);
   Out lost = Out::array();
   for (const auto& one : preview.guarantees_at_risk) {
-    lost.push_back({{"job", control::to_string(one.job)},
-                    {"tenant", one.tenant},
-                    {"class", one.qos_class},
-                    {"reason", one.reason.whole_text()},
-                    {"links", one.links}});
+    lost.push_back(object<"DrainAnswer.guaranteesAtRisk">(
+        with<"job">(control::to_string(one.job)), with<"tenant">(one.tenant), with<"class">(one.qos_class),
+        with<"reason">(one.reason.whole_text()), with<"links">(one.links)));
   }
-  value["guaranteesAtRisk"] = std::move(lost);
-  value["state"] = shown.drain == nullptr ? Out(nullptr) : Out(control::to_string(shown.drain->state));
-  value["waitsFor"] = text_or_null(shown.waits_for);
-  return dump(value);
+  const auto& tables = preview.tables;
+  return dump(object<"DrainAnswer">(
+      target_of(topology, preview.target), with<"allowed">(preview.safe() || force), with<"safe">(preview.safe()),
+      with<"objections">(preview.objections), with<"cutsOff">(cut_off_json(topology, preview.cut_off)),
+      with<"cutsOffCount">(preview.cut_off.size()), with<"jobsAffected">(jobs_json(preview.jobs)),
+      with<"jobsAffectedCount">(preview.jobs.size()), with<"changedEntries">(tables ? tables->changed_entries : 0),
+      with<"changedSwitches">(tables ? tables->changed_switches : 0),
+      with<"maxLinkLoadBefore">(tables ? Out(tables->max_link_load_before) : Out(nullptr)),
+      with<"maxLinkLoadAfter">(tables ? Out(tables->max_link_load_after) : Out(nullptr)),
+      with<"residualCapacity">(tables ? Out(preview.residual_capacity) : Out(nullptr)),
+      with<"guaranteesAtRisk">(std::move(lost)),
+      with<"state">(shown.drain == nullptr ? std::nullopt : std::optional(shown.drain->state)),
+      with<"waitsFor">(text_or_null(shown.waits_for))));
 }
 
 }  // namespace railweave::api

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "services/json/contract_object.h"
 #include "services/rest/json/fabric/drain_value.h"
 #include "services/rest/json/fabric/fabric_value.h"
 #include "services/rest/json/link_value.h"
@@ -16,41 +17,31 @@ Out name_or_null(const Topology& topology, IdType id) {
   return id ? Out(topology.name(id)) : Out(nullptr);
 }
 
-Out port_json(const Topology& topology, PortId port) {
-  Out value{{"id", topology.port_text(port)}, {"number", topology.number(port)}};
-  if (const LinkId link = topology.link(port)) {
-    value["link"] = topology.link_text(link);
-    value["linkName"] = link_name(topology, link);
-    value["rateGbps"] = topology.rate(link).gbps();
-  } else {
-    value["link"] = nullptr;
-    value["linkName"] = nullptr;
-  }
-  return value;
+// Of a port, and of its cable where there is one.
+auto port_parts(const Topology& topology, PortId port) {
+  const LinkId link = topology.link(port);
+  return several(with<"id">(topology.port_text(port)), with<"number">(topology.number(port)),
+                 with<"link">(link ? Out(topology.link_text(link)) : Out(nullptr)),
+                 with<"linkName">(link ? Out(link_name(topology, link)) : Out(nullptr)),
+                 maybe<"rateGbps">(bool(link), [&] { return topology.rate(link).gbps(); }));
 }
 
-Out fabric_json(const ClusterState& state) {
-  Out value{{"source", state.accepted.source},
-            {"digest", state.accepted.digest},
-            {"version", state.accepted.version},
-            {"freeGpus", state.free_gpus}};
-  value.update(fabric_summary_json(summarize(state.topology())));
-  value["seq"] = state.seq;
-  return value;
+std::string fabric_text(const ClusterState& state, bool is_new) {
+  const FabricSummary summary = summarize(state.topology());
+  return dump(
+      object<"Fabric">(with<"source">(state.accepted.source), with<"digest">(state.accepted.digest),
+                       with<"version">(state.accepted.version), with<"freeGpus">(state.free_gpus),
+                       fields_of(summary, kFabricSummaryFields), with<"seq">(state.seq),
+                       maybe<"findings">(is_new, [&] { return findings_json(state.topology().source_findings()); })));
 }
 
 }  // namespace
 
-std::string write_fabric(const ClusterState& state) { return dump(fabric_json(state)); }
-
-std::string write_import(const ClusterState& state) {
-  Out value = fabric_json(state);
-  value["findings"] = findings_json(state.topology().source_findings());
-  return dump(value);
-}
+std::string write_fabric(const ClusterState& state) { return fabric_text(state, false); }
+std::string write_import(const ClusterState& state) { return fabric_text(state, true); }
 
 std::string write_findings(const std::vector<Finding>& findings) {
-  return dump(Out{{"findings", findings_json(findings)}});
+  return dump(object<"getFindings.answer">(with<"findings">(findings_json(findings))));
 }
 
 namespace {
@@ -70,16 +61,12 @@ Out node_json(const ClusterState& state, HostId host) {
   Out labels = Out::object();
   for (const auto& label : topology.labels(host))
     labels[std::string(topology.text(label.key))] = topology.text(label.value);
-  Out value{{"id", topology.name(host)},
-            {"kind", railweave::to_text(topology.kind(host))},
-            {"rack", name_or_null(topology, topology.rack(host))},
-            {"gpus", gpus},
-            {"freeGpus", gpus - static_cast<std::size_t>(std::popcount(allocation.used))},
-            {"drained", state.view.drained(host)},
-            {"state", node_state(state, host)},
-            {"labels", labels}};
-  if (const auto site = topology.site(host)) value["site"] = topology.name(site);
-  return value;
+  const SiteId site = topology.site(host);
+  return object<"NodeFields">(with<"id">(topology.name(host)), with<"kind">(topology.kind(host)),
+                              with<"rack">(name_or_null(topology, topology.rack(host))), with<"gpus">(gpus),
+                              with<"freeGpus">(gpus - static_cast<std::size_t>(std::popcount(allocation.used))),
+                              with<"drained">(state.view.drained(host)), with<"state">(node_state(state, host)),
+                              with<"labels">(labels), maybe<"site">(bool(site), [&] { return topology.name(site); }));
 }
 
 }  // namespace
@@ -89,39 +76,32 @@ std::string write_node(const ClusterState& state, HostId host) { return dump(nod
 std::string write_node(const ClusterState& state, HostId host, const ShownDrain& drain) {
   const Topology& topology = state.topology();
   const auto& allocation = state.allocations[host.index()];
-  Out value = node_json(state, host);
-  value["drain"] = drain_json(drain);
   Out gpu_list = Out::array();
   for (const auto gpu : topology.gpus(host)) {
     Out nics = Out::array();
     for (const auto nic : topology.nics(gpu)) nics.push_back(topology.device(nic));
     const bool used = (allocation.used >> topology.local_index(gpu) & 1U) != 0;
-    Out item{{"index", topology.local_index(gpu)},
-             {"free", !used},
-             {"nvlinkDomain", name_or_null(topology, topology.nvlink_domain(gpu))},
-             {"nics", nics}};
-    if (const CliqueId clique = topology.clique(gpu)) item["cliqueId"] = topology.number(clique);
-    gpu_list.push_back(std::move(item));
+    const CliqueId clique = topology.clique(gpu);
+    gpu_list.push_back(object<"Node.gpuList">(
+        with<"index">(topology.local_index(gpu)), with<"free">(!used),
+        with<"nvlinkDomain">(name_or_null(topology, topology.nvlink_domain(gpu))), with<"nics">(nics),
+        maybe<"cliqueId">(bool(clique), [&] { return topology.number(clique); })));
   }
-  value["gpuList"] = gpu_list;
   Out adapters = Out::array();
   for (const auto hca : topology.hcas(host)) {
     Out ports = Out::array();
     for (const auto port : topology.ports(hca)) {
-      Out item = port_json(topology, port);
-      item["guid"] = railweave::to_string(topology.port_guid(port));
-      item["lid"] = topology.lid(port);
-      item["rail"] = name_or_null(topology, topology.rail(port));
-      item["subnet"] = name_or_null(topology, topology.subnet(port));
-      ports.push_back(std::move(item));
+      ports.push_back(object<"Node.adapters.ports">(
+          port_parts(topology, port), with<"guid">(railweave::to_string(topology.port_guid(port))),
+          with<"lid">(topology.lid(port)), with<"rail">(name_or_null(topology, topology.rail(port))),
+          with<"subnet">(name_or_null(topology, topology.subnet(port)))));
     }
-    adapters.push_back({{"device", topology.device(hca)},
-                        {"guid", railweave::to_string(topology.guid(hca))},
-                        {"description", topology.description(hca)},
-                        {"ports", ports}});
+    adapters.push_back(object<"Node.adapters">(with<"device">(topology.device(hca)),
+                                               with<"guid">(railweave::to_string(topology.guid(hca))),
+                                               with<"description">(topology.description(hca)), with<"ports">(ports)));
   }
-  value["adapters"] = adapters;
-  return dump(value);
+  return dump(object<"Node">(part<"NodeFields">(node_json(state, host)), with<"drain">(drain_json(drain)),
+                             with<"gpuList">(std::move(gpu_list)), with<"adapters">(std::move(adapters))));
 }
 
 namespace {
@@ -131,16 +111,12 @@ Out switch_json(const ClusterState& state, SwitchId sw) {
   const auto tier = topology.tier(sw);
   std::size_t cabled = 0;
   for (const auto port : topology.ports(sw)) cabled += topology.link(port) ? 1 : 0;
-  return {{"id", topology.name(sw)},
-          {"guid", railweave::to_string(topology.guid(sw))},
-          {"description", topology.description(sw)},
-          {"subnet", name_or_null(topology, topology.subnet(sw))},
-          {"rack", name_or_null(topology, topology.rack(sw))},
-          {"tier", tier == Topology::kNoTier ? Out(nullptr) : Out(tier)},
-          {"lid", topology.lid(sw)},
-          {"ports", topology.ports(sw).size()},
-          {"cabledPorts", cabled},
-          {"drained", state.view.drained(sw)}};
+  return object<"SwitchFields">(
+      with<"id">(topology.name(sw)), with<"guid">(railweave::to_string(topology.guid(sw))),
+      with<"description">(topology.description(sw)), with<"subnet">(name_or_null(topology, topology.subnet(sw))),
+      with<"rack">(name_or_null(topology, topology.rack(sw))),
+      with<"tier">(tier == Topology::kNoTier ? Out(nullptr) : Out(tier)), with<"lid">(topology.lid(sw)),
+      with<"ports">(topology.ports(sw).size()), with<"cabledPorts">(cabled), with<"drained">(state.view.drained(sw)));
 }
 
 }  // namespace
@@ -149,16 +125,14 @@ std::string write_switch(const ClusterState& state, SwitchId sw) { return dump(s
 
 std::string write_switch(const ClusterState& state, SwitchId sw, const ShownDrain& drain) {
   const Topology& topology = state.topology();
-  Out value = switch_json(state, sw);
-  value["drain"] = drain_json(drain);
   Out ports = Out::array();
   for (const auto port : topology.ports(sw)) {
-    Out item = port_json(topology, port);
-    if (const PortId peer = topology.peer(port)) item["peer"] = link_end_json(topology, peer);
-    ports.push_back(std::move(item));
+    const PortId peer = topology.peer(port);
+    ports.push_back(object<"Switch.portList">(
+        port_parts(topology, port), maybe<"peer">(bool(peer), [&] { return link_end_json(topology, peer); })));
   }
-  value["portList"] = ports;
-  return dump(value);
+  return dump(object<"Switch">(part<"SwitchFields">(switch_json(state, sw)), with<"drain">(drain_json(drain)),
+                               with<"portList">(std::move(ports))));
 }
 
 std::string write_nvlink_domain(const ClusterState& state, NvlinkDomainId domain) {
@@ -172,24 +146,21 @@ std::string write_nvlink_domain(const ClusterState& state, NvlinkDomainId domain
     last = host;
     if ((state.allocations[host.index()].used >> topology.local_index(gpu) & 1U) == 0) ++free;
   }
-  return dump(Out{{"id", topology.name(domain)},
-                  {"clusterUuid", topology.cluster_uuid(domain)},
-                  {"gpus", topology.gpus(domain).size()},
-                  {"freeGpus", free},
-                  {"rateGbpsPerGpu", topology.rate_per_gpu(domain).gbps()},
-                  {"nodes", nodes}});
+  return dump(
+      object<"NvlinkDomain">(with<"id">(topology.name(domain)), with<"clusterUuid">(topology.cluster_uuid(domain)),
+                             with<"gpus">(topology.gpus(domain).size()), with<"freeGpus">(free),
+                             with<"rateGbpsPerGpu">(topology.rate_per_gpu(domain).gbps()), with<"nodes">(nodes)));
 }
 
 std::string write_rail(const ClusterState& state, RailId rail, std::size_t ports) {
   const Topology& topology = state.topology();
-  return dump(Out{{"id", topology.name(rail)},
-                  {"hostPorts", ports},
-                  {"inferred", topology.rails_inferred()},
-                  {"confidence", topology.rail_confidence()}});
+  return dump(object<"Rail">(with<"id">(topology.name(rail)), with<"hostPorts">(ports),
+                             with<"inferred">(topology.rails_inferred()),
+                             with<"confidence">(topology.rail_confidence())));
 }
 
 std::string write_rack(const ClusterState& state, RackId rack, std::size_t nodes) {
-  return dump(Out{{"id", state.topology().name(rack)}, {"nodes", nodes}});
+  return dump(object<"Rack">(with<"id">(state.topology().name(rack)), with<"nodes">(nodes)));
 }
 
 }  // namespace railweave::api

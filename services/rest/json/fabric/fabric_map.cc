@@ -15,7 +15,7 @@
 #include "fabric/health/thresholds.h"
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "services/control/state/cluster_state.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 namespace {
@@ -26,11 +26,28 @@ constexpr std::uint32_t kNoRegion = UINT32_MAX;
 constexpr std::size_t kMaxRegions = 128;
 
 struct MapGroup {
-  Out head{};  // id, kind, name, subnet, tier, region
+  std::string id, kind, name;
+  Out subnet = nullptr, tier = nullptr, region = nullptr;
   std::uint64_t members = 0, drained = 0, links_down = 0, links_held = 0, links_unknown = 0, gpus = 0, free_gpus = 0;
   std::uint64_t job_gpus = 0;
   std::map<std::string, std::uint64_t> tenants{};  // GPUs held
 };
+
+Out tenants_json(const std::map<std::string, std::uint64_t>& tenants) {
+  Out list = Out::array();
+  for (const auto& [tenant, gpus] : tenants)
+    list.push_back(object<"FabricMap.groups.tenants">(with<"tenant">(tenant), with<"gpus">(gpus)));
+  return list;
+}
+
+constexpr auto kMapGroupFields = fields<"FabricMap.groups">(
+    field<"id">(&MapGroup::id), field<"kind">(&MapGroup::kind), field<"name">(&MapGroup::name),
+    field<"subnet">(&MapGroup::subnet), field<"tier">(&MapGroup::tier), field<"region">(&MapGroup::region),
+    field<"members">(&MapGroup::members), field<"drained">(&MapGroup::drained),
+    field<"linksDown">(&MapGroup::links_down), field<"linksHeld">(&MapGroup::links_held),
+    field<"linksUnknown">(&MapGroup::links_unknown), field<"gpus">(&MapGroup::gpus),
+    field<"freeGpus">(&MapGroup::free_gpus), field<"tenants">(&MapGroup::tenants, as(tenants_json)),
+    optional_field<"jobGpus">(&MapGroup::job_gpus));
 
 struct MapBundle {
   std::uint32_t from = 0, to = 0;
@@ -148,33 +165,25 @@ class FabricMap {
     for (std::size_t i = 0; i < groups_.size(); ++i) {
       if (!kept[i]) continue;
       position[i] = groups.size();
-      groups.push_back(group_json(groups_[i]));
+      groups.push_back(fields_json(groups_[i], kMapGroupFields));
     }
     Out bundles = Out::array();
     for (const auto& bundle : bundles_) {
-      Out value{{"from", position[bundle.from]},
-                {"to", position[bundle.to]},
-                {"links", bundle.links},
-                {"rateGbps", bundle.rate_gbps},
-                {"down", bundle.down},
-                {"degraded", bundle.degraded},
-                {"held", bundle.held},
-                {"unknown", bundle.unknown},
-                {"drained", bundle.drained},
-                {"utilisation", bundle.use ? Out(*bundle.use) : Out(nullptr)},
-                {"errors", errors_json(bundle)},
-                {"link", bundle.links == 1 ? Out(topology_.link_text(bundle.first)) : Out(nullptr)}};
-      if (bundle.job_links > 0) {
-        value["job"] = Out{{"links", bundle.job_links}, {"gbps", bundle.job_gbps}, {"share", bundle.job_share}};
-      }
-      bundles.push_back(std::move(value));
+      bundles.push_back(object<"FabricMap.bundles">(
+          with<"from">(position[bundle.from]), with<"to">(position[bundle.to]), with<"links">(bundle.links),
+          with<"rateGbps">(bundle.rate_gbps), with<"down">(bundle.down), with<"degraded">(bundle.degraded),
+          with<"held">(bundle.held), with<"unknown">(bundle.unknown), with<"drained">(bundle.drained),
+          with<"utilisation">(bundle.use ? Out(*bundle.use) : Out(nullptr)), with<"errors">(errors_json(bundle)),
+          with<"link">(bundle.links == 1 ? Out(topology_.link_text(bundle.first)) : Out(nullptr)),
+          maybe<"job">(bundle.job_links > 0, [&] {
+            return object<"FabricMap.bundles.job">(with<"links">(bundle.job_links), with<"gbps">(bundle.job_gbps),
+                                                   with<"share">(bundle.job_share));
+          })));
     }
-    return dump(Out{{"within", within_ == kNoRegion ? Out(nullptr) : Out(regions_.name(within_))},
-                    {"detail", each_switch_ ? (each_host_ ? "devices" : "racks") : "regions"},
-                    {"groups", std::move(groups)},
-                    {"bundles", std::move(bundles)},
-                    {"topologyVersion", state_.accepted.version},
-                    {"seq", state_.seq}});
+    return dump(object<"FabricMap">(with<"within">(within_ == kNoRegion ? Out(nullptr) : Out(regions_.name(within_))),
+                                    with<"detail">(each_switch_ ? (each_host_ ? "devices" : "racks") : "regions"),
+                                    with<"groups">(std::move(groups)), with<"bundles">(std::move(bundles)),
+                                    with<"topologyVersion">(state_.accepted.version), with<"seq">(state_.seq)));
   }
 
  private:
@@ -205,12 +214,11 @@ class FabricMap {
     const std::string id =
         alone ? "switch:" + name : "switches:" + subnet + "/" + tier_text + "/" + regions_.name(region);
     const auto group = group_named(id, region, [&] {
-      return Out{{"id", id},
-                 {"kind", alone ? "switch" : "switches"},
-                 {"name", alone ? name : regions_.name(region)},
-                 {"subnet", subnet.empty() ? Out(nullptr) : Out(subnet)},
-                 {"tier", tier == Topology::kNoTier ? Out(nullptr) : Out(tier)},
-                 {"region", region == kNoRegion ? Out(nullptr) : Out(regions_.name(region))}};
+      return MapGroup{.id = id,
+                      .kind = alone ? "switch" : "switches",
+                      .name = alone ? name : regions_.name(region),
+                      .subnet = subnet.empty() ? Out(nullptr) : Out(subnet),
+                      .tier = tier == Topology::kNoTier ? Out(nullptr) : Out(tier)};
     });
     groups_[group].members += 1;
     groups_[group].drained += state_.view.drained(sw) ? 1 : 0;
@@ -231,14 +239,8 @@ class FabricMap {
       kind = "rack";
       name = topology_.name(rack);
     }
-    const auto group = group_named(kind + ":" + name, region, [&] {
-      return Out{{"id", kind + ":" + name},
-                 {"kind", kind},
-                 {"name", name},
-                 {"subnet", nullptr},
-                 {"tier", nullptr},
-                 {"region", region == kNoRegion ? Out(nullptr) : Out(regions_.name(region))}};
-    });
+    const auto group = group_named(kind + ":" + name, region,
+                                   [&] { return MapGroup{.id = kind + ":" + name, .kind = kind, .name = name}; });
     auto& into = groups_[group];
     const std::size_t gpus = topology_.gpus(host).size();
     into.members += 1;
@@ -252,7 +254,8 @@ class FabricMap {
   std::uint32_t group_named(const std::string& id, std::uint32_t region, Head head) {
     const auto [found, is_new] = by_id_.try_emplace(id, static_cast<std::uint32_t>(groups_.size()));
     if (is_new) {
-      groups_.push_back({.head = head()});
+      groups_.push_back(head());
+      if (region != kNoRegion) groups_.back().region = regions_.name(region);
       inside_.push_back(inside(region));
     }
     return found->second;
@@ -327,25 +330,9 @@ class FabricMap {
 
   static Out errors_json(const MapBundle& bundle) {
     if (!bundle.errors) return nullptr;
-    return {{"grade", health::to_string(*bundle.errors)},
-            {"perHour", std::round(bundle.errors_per_hour * 100) / 100},
-            {"links", bundle.with_errors}};
-  }
-
-  static Out group_json(const MapGroup& group) {
-    Out value = group.head;
-    Out tenants = Out::array();
-    for (const auto& [tenant, gpus] : group.tenants) tenants.push_back({{"tenant", tenant}, {"gpus", gpus}});
-    value["members"] = group.members;
-    value["drained"] = group.drained;
-    value["linksDown"] = group.links_down;
-    value["linksHeld"] = group.links_held;
-    value["linksUnknown"] = group.links_unknown;
-    value["gpus"] = group.gpus;
-    value["freeGpus"] = group.free_gpus;
-    value["tenants"] = std::move(tenants);
-    if (group.job_gpus > 0) value["jobGpus"] = group.job_gpus;
-    return value;
+    return object<"FabricMap.bundles.errors">(with<"grade">(health::to_string(*bundle.errors)),
+                                              with<"perHour">(std::round(bundle.errors_per_hour * 100) / 100),
+                                              with<"links">(bundle.with_errors));
   }
 
   const control::ClusterState& state_;

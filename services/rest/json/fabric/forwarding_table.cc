@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "services/json/contract_object.h"
 #include "services/rest/json/routing_value.h"
 #include "services/rest/json/time_value.h"
 
@@ -71,22 +72,18 @@ std::string write_table_entry(const fabric::RoutingScope& scope, SwitchId sw, co
                               std::int64_t seen_us) {
   const Topology& topology = scope.topology();
   const auto& destination = scope.destination(entry.destination);
-  Out to{{"kind", railweave::to_text(destination.kind)}};
-  if (!destination.port) {
-    to["device"] = topology.name(destination.home);
-  } else {
-    const auto host = topology.host(topology.hca_of(destination.port));
-    if (host) to["node"] = topology.name(host);
-    to["device"] = device_text(topology, destination.port);
-    to["port"] = topology.port_text(destination.port);
-  }
-  return dump(Out{{"lid", entry.lid},
-                  {"destination", std::move(to)},
-                  {"wantedPort", port_or_null(entry.wanted)},
-                  {"wantedTo", neighbour_json(topology, sw, entry.wanted)},
-                  {"appliedPort", entry.applied ? port_or_null(*entry.applied) : Out(nullptr)},
-                  {"differs", entry.applied ? Out(*entry.applied != entry.wanted) : Out(nullptr)},
-                  {"seenAt", time_or_null(seen_us)}});
+  const PortId port = destination.port;
+  const HostId host = port ? topology.host(topology.hca_of(port)) : HostId();
+  Out to = object<"TableEntry.destination">(
+      with<"kind">(destination.kind), maybe<"node">(bool(host), [&] { return topology.name(host); }),
+      with<"device">(port ? device_text(topology, port) : std::string(topology.name(destination.home))),
+      maybe<"port">(bool(port), [&] { return topology.port_text(port); }));
+  return dump(object<"TableEntry">(with<"lid">(entry.lid), with<"destination">(std::move(to)),
+                                   with<"wantedPort">(port_or_null(entry.wanted)),
+                                   with<"wantedTo">(neighbour_json(topology, sw, entry.wanted)),
+                                   with<"appliedPort">(entry.applied ? port_or_null(*entry.applied) : Out(nullptr)),
+                                   with<"differs">(entry.applied ? Out(*entry.applied != entry.wanted) : Out(nullptr)),
+                                   with<"seenAt">(time_or_null(seen_us))));
 }
 
 }  // namespace railweave::api

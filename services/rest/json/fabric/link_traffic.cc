@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/json/contract_object.h"
 #include "services/rest/json/link_value.h"
 
 namespace railweave::api {
@@ -27,18 +28,19 @@ Out devices_json(const Topology& topology, const std::vector<PortId>& ports) {
   Out devices = Out::array();
   for (const auto& [device, count] : order) {
     if (devices.size() == kMaxDevicesOnLink) break;
-    devices.push_back({{"device", device}, {"ports", count}});
+    devices.push_back(object<"CrossingPorts.devices">(with<"device">(device), with<"ports">(count)));
   }
-  return {{"count", ports.size()}, {"deviceCount", order.size()}, {"devices", std::move(devices)}};
+  return object<"CrossingPorts">(with<"count">(ports.size()), with<"deviceCount">(order.size()),
+                                 with<"devices">(std::move(devices)));
 }
 
 Out routes_json(const control::ClusterState& state, const control::LinkCrossings& crossings,
                 const control::FabricRoutes& routes) {
   std::vector<PortId> to;
   for (const auto destination : crossings.destinations) to.push_back(routes.scope().destination(destination).port);
-  return {{"pairs", crossings.pairs},
-          {"sources", devices_json(state.topology(), crossings.sources)},
-          {"destinations", devices_json(state.topology(), to)}};
+  return object<"LinkTraffic.directions.routes">(with<"pairs">(crossings.pairs),
+                                                 with<"sources">(devices_json(state.topology(), crossings.sources)),
+                                                 with<"destinations">(devices_json(state.topology(), to)));
 }
 
 Out senders_json(const control::ClusterState& state, const control::ContentionBook::OnLink& on) {
@@ -49,17 +51,13 @@ Out senders_json(const control::ClusterState& state, const control::ContentionBo
     sum_gbps += gbps;
     const auto job = state.jobs.find(control::JobId(sender.job));
     if (job == nullptr || jobs.size() == kMaxJobsOnLink) continue;
-    jobs.push_back({{"job", to_string(job->id)},
-                    {"name", job->spec.name},
-                    {"tenant", job->spec.tenant},
-                    {"gbps", gbps},
-                    {"flows", sender.flows}});
+    jobs.push_back(object<"LinkTraffic.directions.traffic.jobs">(
+        with<"job">(to_string(job->id)), with<"name">(job->spec.name), with<"tenant">(job->spec.tenant),
+        with<"gbps">(gbps), with<"flows">(sender.flows)));
   }
-  return {{"links", on.links},
-          {"capacityGbps", on.capacity_mbps / 1e3},
-          {"gbps", sum_gbps},
-          {"jobCount", on.senders.size()},
-          {"jobs", std::move(jobs)}};
+  return object<"LinkTraffic.directions.traffic">(with<"links">(on.links), with<"capacityGbps">(on.capacity_mbps / 1e3),
+                                                  with<"gbps">(sum_gbps), with<"jobCount">(on.senders.size()),
+                                                  with<"jobs">(std::move(jobs)));
 }
 
 }  // namespace
@@ -72,14 +70,14 @@ std::string write_link_traffic(const control::ClusterState& state, fabric::LinkI
     const auto& direction = traffic.directions[i];
     const PortId from = i == 0 ? topology.a(link) : topology.b(link);
     const bool routed = direction.crossings && routes != nullptr;
-    directions.push_back({{"from", topology.port_text(from)},
-                          {"fromName", port_name(topology, from)},
-                          {"to", topology.port_text(topology.peer(from))},
-                          {"toName", port_name(topology, topology.peer(from))},
-                          {"routes", routed ? routes_json(state, *direction.crossings, *routes) : Out(nullptr)},
-                          {"traffic", direction.jobs ? senders_json(state, *direction.jobs) : Out(nullptr)}});
+    directions.push_back(object<"LinkTraffic.directions">(
+        with<"from">(topology.port_text(from)), with<"fromName">(port_name(topology, from)),
+        with<"to">(topology.port_text(topology.peer(from))), with<"toName">(port_name(topology, topology.peer(from))),
+        with<"routes">(routed ? routes_json(state, *direction.crossings, *routes) : Out(nullptr)),
+        with<"traffic">(direction.jobs ? senders_json(state, *direction.jobs) : Out(nullptr))));
   }
-  return dump({{"id", topology.link_text(link)}, {"directions", std::move(directions)}, {"seq", state.seq}});
+  return dump(object<"LinkTraffic">(with<"id">(topology.link_text(link)), with<"directions">(std::move(directions)),
+                                    with<"seq">(state.seq)));
 }
 
 }  // namespace railweave::api

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "services/control/views/reachable_parts.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/fabric/drain_value.h"
 #include "services/rest/json/fabric/fabric_value.h"
@@ -19,6 +19,12 @@ using fabric::Topology;
 
 constexpr std::size_t kMaxChanged = 10'000;  // links or switches in one what-if
 constexpr std::size_t kMaxSwitchesListed = 1'000;
+
+constexpr auto kChangeFields =
+    request_fields<"RouteChange">(field<"failLinks">(&RouteChange::fail_links, Strings{kMaxChanged}),
+                                  field<"failSwitches">(&RouteChange::fail_switches, Strings{kMaxChanged}),
+                                  field<"drainLinks">(&RouteChange::drain_links, Strings{kMaxChanged}),
+                                  field<"drainSwitches">(&RouteChange::drain_switches, Strings{kMaxChanged}));
 
 std::string_view reason_text(fabric::UnreachedPair::Reason reason) {
   using Reason = fabric::UnreachedPair::Reason;
@@ -49,62 +55,46 @@ std::string destination_text(const fabric::RoutingScope& scope, fabric::Destinat
   return device_text(scope.topology(), destination.port);
 }
 
-Out audit_json(const control::FabricRoutes& routes) {
+auto audit_parts(const control::FabricRoutes& routes) {
   const AuditReport& report = routes.audit();
   const Topology& topology = routes.scope().topology();
   Out unreached = Out::array();
   for (const auto& pair : report.unreached) {
-    unreached.push_back({{"from", topology.name(pair.from)},
-                         {"to", destination_text(routes.scope(), pair.destination)},
-                         {"at", pair.at ? Out(topology.name(pair.at)) : Out(nullptr)},
-                         {"endPorts", pair.sources},
-                         {"reason", reason_text(pair.reason)}});
+    unreached.push_back(object<"RoutesAudit.unreached">(
+        with<"from">(topology.name(pair.from)), with<"to">(destination_text(routes.scope(), pair.destination)),
+        with<"at">(pair.at ? Out(topology.name(pair.at)) : Out(nullptr)), with<"endPorts">(pair.sources),
+        with<"reason">(reason_text(pair.reason))));
   }
   Out circle = Out::array();
   for (const PortId port : report.credit_loop) circle.push_back(topology.port_text(port));
-  return {{"engine", routes.routing.engine},
-          {"sound", report.verified()},
-          {"pairs", report.pairs},
-          {"unreachablePairs", report.unreachable_pairs},
-          {"cutOffPairs", report.cut_off_pairs},
-          {"loopingPairs", report.looping_pairs},
-          {"unreached", std::move(unreached)},
-          {"longestRoute", report.longest_route},
-          {"nonminimalPairs", report.nonminimal_pairs},
-          {"lanesUsed", report.lanes},
-          {"creditLoops", report.credit_loops},
-          {"creditLoop", std::move(circle)},
-          {"maxLinkLoad", report.max_link_load},
-          {"maxLink", directed_link_json(topology, report.max_link)},
-          {"maxLinkLoadHosts", report.max_link_load_hosts},
-          {"maxLinkHosts", directed_link_json(topology, report.max_link_hosts)},
-          {"worstShiftLoad", report.worst_shift_load},
-          {"meanShiftLoad", report.mean_shift_load},
-          {"drainedEntries", report.drained_entries},
-          {"findings", findings_json(report.findings)}};
+  return several(with<"engine">(routes.routing.engine), with<"sound">(report.verified()), with<"pairs">(report.pairs),
+                 with<"unreachablePairs">(report.unreachable_pairs), with<"cutOffPairs">(report.cut_off_pairs),
+                 with<"loopingPairs">(report.looping_pairs), with<"unreached">(std::move(unreached)),
+                 with<"longestRoute">(report.longest_route), with<"nonminimalPairs">(report.nonminimal_pairs),
+                 with<"lanesUsed">(report.lanes), with<"creditLoops">(report.credit_loops),
+                 with<"creditLoop">(std::move(circle)), with<"maxLinkLoad">(report.max_link_load),
+                 with<"maxLink">(directed_link_json(topology, report.max_link)),
+                 with<"maxLinkLoadHosts">(report.max_link_load_hosts),
+                 with<"maxLinkHosts">(directed_link_json(topology, report.max_link_hosts)),
+                 with<"worstShiftLoad">(report.worst_shift_load), with<"meanShiftLoad">(report.mean_shift_load),
+                 with<"drainedEntries">(report.drained_entries), with<"findings">(findings_json(report.findings)));
 }
 
 Out trace_json(const Topology& topology, const NamedTrace& named) {
   Out hops = Out::array();
   for (const auto& hop : named.trace.hops) {
     const auto link = topology.link(hop.out);
-    hops.push_back({{"from", device_text(topology, hop.out)},
-                    {"outPort", topology.number(hop.out)},
-                    {"to", device_text(topology, hop.in)},
-                    {"inPort", topology.number(hop.in)},
-                    {"lane", hop.lane},
-                    {"rateGbps", topology.rate(link).gbps()},
-                    {"link", topology.link_text(link)}});
+    hops.push_back(object<"Paths.paths.hops">(
+        with<"from">(device_text(topology, hop.out)), with<"outPort">(topology.number(hop.out)),
+        with<"to">(device_text(topology, hop.in)), with<"inPort">(topology.number(hop.in)), with<"lane">(hop.lane),
+        with<"rateGbps">(topology.rate(link).gbps()), with<"link">(topology.link_text(link))));
   }
   const auto rail = topology.rail(named.from);
-  return {{"from", device_text(topology, named.from)},
-          {"fromPort", topology.port_text(named.from)},
-          {"to", device_text(topology, named.to)},
-          {"toPort", topology.port_text(named.to)},
-          {"rail", rail && rail == topology.rail(named.to) ? Out(topology.name(rail)) : Out(nullptr)},
-          {"outcome", to_text(named.trace.end)},
-          {"serviceLevel", named.trace.service_level},
-          {"hops", std::move(hops)}};
+  return object<"Paths.paths">(
+      with<"from">(device_text(topology, named.from)), with<"fromPort">(topology.port_text(named.from)),
+      with<"to">(device_text(topology, named.to)), with<"toPort">(topology.port_text(named.to)),
+      with<"rail">(rail && rail == topology.rail(named.to) ? Out(topology.name(rail)) : Out(nullptr)),
+      with<"outcome">(named.trace.end), with<"serviceLevel">(named.trace.service_level), with<"hops">(std::move(hops)));
 }
 
 }  // namespace
@@ -116,14 +106,8 @@ Result<RouteChange> read_route_change(std::string_view body) {
 }
 
 Result<RouteChange> read_route_change(const Json& value, const std::string& pointer) {
-  RouteChange change;
-  ObjectReader reader(value, pointer);
-  reader.read("failLinks", change.fail_links, kMaxChanged);
-  reader.read("failSwitches", change.fail_switches, kMaxChanged);
-  reader.read("drainLinks", change.drain_links, kMaxChanged);
-  reader.read("drainSwitches", change.drain_switches, kMaxChanged);
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (value.empty()) {
+  auto change = record_from_json<RouteChange>(value, pointer, kChangeFields);
+  if (change && value.empty()) {
     return fail(ErrorKind::invalid, "body.missingField", "the request changes no link and no switch", pointer,
                 "name links or switches in failLinks, failSwitches, drainLinks or drainSwitches");
   }
@@ -140,35 +124,29 @@ std::string write_routes(const control::FabricRoutes& routes, std::uint64_t vers
     std::size_t here = 0;
     for (const auto& home : plane.homes) here += home.end_ports;
     end_ports += here;
-    planes.push_back({{"subnet", topology.name(topology.subnet(plane.switches.front()))},
-                      {"switches", plane.switch_count()},
-                      {"endPorts", here},
-                      {"destinations", plane.destination_count()},
-                      {"lanesUsed", routes.routing.lanes.planes[id.index()].lanes}});
+    planes.push_back(object<"Routes.planes">(with<"subnet">(topology.name(topology.subnet(plane.switches.front()))),
+                                             with<"switches">(plane.switch_count()), with<"endPorts">(here),
+                                             with<"destinations">(plane.destination_count()),
+                                             with<"lanesUsed">(routes.routing.lanes.planes[id.index()].lanes)));
   }
-  return dump(Out{{"engine", routes.routing.engine},
-                  {"engineReason", routes.choice.reason},
-                  {"topologyVersion", version},
-                  {"tablesDigest", digest_text(routes.routing.tables.digest())},
-                  {"switches", topology.switches().size()},
-                  {"endPorts", end_ports},
-                  {"lanesUsed", routes.routing.lanes.used()},
-                  {"planes", std::move(planes)},
-                  {"tables", tables_json(tables)},
-                  {"findings", findings_json(routes.routing.findings)}});
+  return dump(object<"Routes">(
+      with<"engine">(routes.routing.engine), with<"engineReason">(routes.choice.reason),
+      with<"topologyVersion">(version), with<"tablesDigest">(digest_text(routes.routing.tables.digest())),
+      with<"switches">(topology.switches().size()), with<"endPorts">(end_ports),
+      with<"lanesUsed">(routes.routing.lanes.used()), with<"planes">(std::move(planes)),
+      with<"tables">(tables_json(tables)), with<"findings">(findings_json(routes.routing.findings))));
 }
 
 std::string write_routes_audit(const control::FabricRoutes& routes, TablesList tables) {
-  Out audit = audit_json(routes);
-  audit["tables"] = tables_json(tables);
-  return dump(audit);
+  return dump(object<"RoutesAudit">(audit_parts(routes), with<"tables">(tables_json(tables))));
 }
 
 std::string write_paths(const Topology& topology, std::string_view from, std::string_view to,
                         const std::vector<NamedTrace>& traces, TablesList tables) {
   Out paths = Out::array();
   for (const auto& trace : traces) paths.push_back(trace_json(topology, trace));
-  return dump(Out{{"from", from}, {"to", to}, {"paths", std::move(paths)}, {"tables", tables_json(tables)}});
+  return dump(object<"Paths">(with<"from">(from), with<"to">(to), with<"paths">(std::move(paths)),
+                              with<"tables">(tables_json(tables))));
 }
 
 std::string write_routes_diff(const control::FabricRoutes& before, const control::FabricRoutes& after,
@@ -189,22 +167,18 @@ std::string write_routes_diff(const control::FabricRoutes& before, const control
   Out switches = Out::array();
   for (const auto& [sw, changed] : by_switch) {
     if (switches.size() == kMaxSwitchesListed) break;
-    switches.push_back({{"switch", topology.name(sw)}, {"entries", changed.entries}, {"blocks", changed.blocks}});
+    switches.push_back(object<"RoutesDiff.switches">(with<"switch">(topology.name(sw)),
+                                                     with<"entries">(changed.entries), with<"blocks">(changed.blocks)));
   }
-  return dump(Out{{"engine", after.routing.engine},
-                  {"incremental", after.routing.incremental},
-                  {"changedEntries", delta.changed_entries},
-                  {"changedBlocks", delta.changed_blocks},
-                  {"changedSwitches", by_switch.size()},
-                  {"urgentWrites", urgent},
-                  {"stages", delta.stages},
-                  {"dropsFirst", delta.drops_first},
-                  {"cutsOff", cut_off_json(topology, cut_off)},
-                  {"cutsOffCount", cut_off.size()},
-                  {"switches", std::move(switches)},
-                  {"before", audit_json(before)},
-                  {"after", audit_json(after)},
-                  {"findings", findings_json(delta.findings)}});
+  return dump(object<"RoutesDiff">(
+      with<"engine">(after.routing.engine), with<"incremental">(after.routing.incremental),
+      with<"changedEntries">(delta.changed_entries), with<"changedBlocks">(delta.changed_blocks),
+      with<"changedSwitches">(by_switch.size()), with<"urgentWrites">(urgent), with<"stages">(delta.stages),
+      with<"dropsFirst">(delta.drops_first), with<"cutsOff">(cut_off_json(topology, cut_off)),
+      with<"cutsOffCount">(cut_off.size()), with<"switches">(std::move(switches)),
+      with<"before">(object<"RoutesAudit">(audit_parts(before), without<"tables">())),
+      with<"after">(object<"RoutesAudit">(audit_parts(after), without<"tables">())),
+      with<"findings">(findings_json(delta.findings))));
 }
 
 }  // namespace railweave::api

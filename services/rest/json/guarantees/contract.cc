@@ -1,9 +1,38 @@
 #include "services/rest/json/guarantees/contract.h"
 
 #include "services/control/codec/guarantee_json.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/rate_value.h"
 
 namespace railweave::api {
+namespace {
+
+using scheduler::Contract;
+
+// Decimal Gb/s; optional ones: null is none.
+struct Gbps {
+  static void read(ObjectReader& reader, std::string_view name, RateMbps& into) {
+    if (const auto rate = read_gbps(reader, name)) into = *rate;
+  }
+  static void read(ObjectReader& reader, std::string_view name, std::optional<RateMbps>& into) {
+    if (const Json* value = reader.take(name); value != nullptr && !value->is_null()) into = read_gbps(reader, name);
+  }
+  static Out write(RateMbps rate) { return gbps_of(rate); }
+  static Out write(const std::optional<RateMbps>& rate) { return rate ? write(*rate) : Out(nullptr); }
+};
+
+constexpr auto kTermsFields = request_fields<"ContractSpec">(
+    field<"guaranteedGbps">(&Contract::guaranteed, Gbps()), field<"maxGbps">(&Contract::most, Gbps()),
+    field<"basis">(&Contract::basis,
+                   ByText{[](scheduler::RateBasis basis) { return to_text(basis); },
+                          [](std::string_view text) { return parse_basis(text); }, "basis", "perPort or perJob"}),
+    field<"model">(&Contract::promise, EnumText{"model"}),
+    field<"surviveLinkFailure">(&Contract::survives_link_failure), field<"isolated">(&Contract::isolated),
+    field<"isolation">(&Contract::isolation, EnumText{"isolation"}), field<"classes">(&Contract::classes, Strings{15}),
+    field<"reservedPermille">(&Contract::reserved_permille), field<"maxGpus">(&Contract::max_gpus),
+    field<"maxNvlinkDomains">(&Contract::max_nvlink_domains));
+
+}  // namespace
 
 Result<scheduler::Contract> read_contract(const std::string& tenant, std::string_view body) {
   auto value = parse_json(body.empty() ? std::string_view("{}") : body);
@@ -11,39 +40,7 @@ Result<scheduler::Contract> read_contract(const std::string& tenant, std::string
   scheduler::Contract terms;
   terms.tenant = tenant;
   ObjectReader reader(*value, "");
-  std::optional<std::string> basis;
-  std::optional<std::string> model;
-  std::optional<std::string> isolation;
-  terms.guaranteed = read_gbps(reader, "guaranteedGbps").value_or(RateMbps(0));
-  if (value->is_object() && value->contains("maxGbps") && (*value)["maxGbps"].is_null()) {
-    (void)reader.take("maxGbps");
-  } else {
-    terms.most = read_gbps(reader, "maxGbps");
-  }
-  reader.read("basis", basis);
-  reader.read("model", model);
-  reader.read("surviveLinkFailure", terms.survives_link_failure);
-  reader.read("isolated", terms.isolated);
-  reader.read("isolation", isolation);
-  reader.read("classes", terms.classes, 15);
-  reader.read("reservedPermille", terms.reserved_permille);
-  reader.read("maxGpus", terms.max_gpus);
-  reader.read("maxNvlinkDomains", terms.max_nvlink_domains);
-  if (basis) {
-    const auto parsed = parse_basis(*basis);
-    if (!parsed) reader.set_error("basis", "there is no basis " + shown(*basis), "perPort or perJob");
-    terms.basis = parsed.value_or(scheduler::RateBasis::per_port);
-  }
-  if (model) {
-    const auto parsed = parse_promise(*model);
-    if (!parsed) reader.set_error("model", "there is no model " + shown(*model), "hose or pattern");
-    terms.promise = parsed.value_or(fabric::TrafficPromise::hose);
-  }
-  if (isolation) {
-    const auto parsed = parse_enum<scheduler::Isolation>(*isolation);
-    if (!parsed) reader.set_error("isolation", "there is no isolation " + shown(*isolation), "planned, class or lane");
-    terms.isolation = parsed.value_or(scheduler::Isolation::planned);
-  }
+  read_fields(reader, terms, kTermsFields);
   if (terms.most && (terms.most->value() == 0 || *terms.most < terms.guaranteed)) {
     reader.set_error("maxGbps", "must be above 0 and at least what is guaranteed");
   }
@@ -55,21 +52,8 @@ Result<scheduler::Contract> read_contract(const std::string& tenant, std::string
 }
 
 std::string write_contract(const control::TenantContract& contract) {
-  const auto& terms = contract.terms;
-  return dump(Out{{"id", terms.tenant},
-                  {"guaranteedGbps", gbps_of(terms.guaranteed)},
-                  {"maxGbps", terms.most ? Out(gbps_of(*terms.most)) : Out(nullptr)},
-                  {"basis", to_text(terms.basis)},
-                  {"model", to_text(terms.promise)},
-                  {"surviveLinkFailure", terms.survives_link_failure},
-                  {"isolated", terms.isolated},
-                  {"isolation", railweave::to_text(terms.isolation)},
-                  {"classes", terms.classes},
-                  {"reservedPermille", terms.reserved_permille},
-                  {"maxGpus", terms.max_gpus ? Out(*terms.max_gpus) : Out(nullptr)},
-                  {"maxNvlinkDomains", terms.max_nvlink_domains ? Out(*terms.max_nvlink_domains) : Out(nullptr)},
-                  {"pkey", pkey_text(contract.pkey)},
-                  {"version", contract.version}});
+  return dump(object<"Contract">(with<"id">(contract.terms.tenant), fields_of(contract.terms, kTermsFields),
+                                 with<"pkey">(pkey_text(contract.pkey)), with<"version">(contract.version)));
 }
 
 Result<fabric::QosClasses> read_qos_classes(std::string_view body) {
@@ -83,7 +67,7 @@ Result<fabric::QosClasses> read_qos_classes(std::string_view body) {
 }
 
 std::string write_qos_classes(const control::ClusterState& state) {
-  return dump(Out{{"items", to_json(*state.qos_classes)}, {"version", state.qos_version}});
+  return dump(object<"QosClasses">(with<"items">(to_json(*state.qos_classes)), with<"version">(state.qos_version)));
 }
 
 }  // namespace railweave::api

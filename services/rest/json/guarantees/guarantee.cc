@@ -13,6 +13,7 @@
 #include "services/control/guarantees/port_rules.h"
 #include "services/control/state/service_levels.h"
 #include "services/control/views/job_ports.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/guarantees/certificate.h"
 #include "services/rest/json/guarantees/guarantee_value.h"
 #include "services/rest/json/link_value.h"
@@ -27,34 +28,6 @@ using control::Job;
 using control::JobGuarantee;
 
 namespace {
-
-std::string_view to_text(scheduler::Enforcer by) {
-  switch (by) {
-    case scheduler::Enforcer::switch_arbitration:
-      return "switchArbitration";
-    case scheduler::Enforcer::path_record_rate:
-      return "pathRecordRate";
-    case scheduler::Enforcer::function_rate:
-      return "functionRate";
-    case scheduler::Enforcer::host_shaping:
-      return "hostShaping";
-  }
-  return "";
-}
-
-std::string_view to_text(scheduler::Enforcement strength) {
-  switch (strength) {
-    case scheduler::Enforcement::hardware:
-      return "hardware";
-    case scheduler::Enforcement::host:
-      return "host";
-    case scheduler::Enforcement::cooperative:
-      return "cooperative";
-    case scheduler::Enforcement::planned_only:
-      return "planned";
-  }
-  return "";
-}
 
 std::string directed_link_name(const fabric::Topology& topology, fabric::DirectedLink link) {
   const fabric::PortId out = fabric::out_port_of(topology, link);
@@ -71,12 +44,11 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
     const double used = limit == 0 ? 2 : static_cast<double>(reserved) / static_cast<double>(limit);
     if (used <= tightest) continue;
     tightest = used;
-    link = {{"link", scheduler::directed_link_text(state.topology(), load.link)},
-            {"name", directed_link_name(state.topology(), load.link)},
-            {"jobGbps", gbps_of(load.mbps)},
-            {"reservedGbps", gbps_of(reserved)},
-            {"limitGbps", gbps_of(limit)},
-            {"capacityGbps", gbps_of(ledger.capacity_mbps(load.link))}};
+    link = object<"Guarantee.tightestLink">(with<"link">(scheduler::directed_link_text(state.topology(), load.link)),
+                                            with<"name">(directed_link_name(state.topology(), load.link)),
+                                            with<"jobGbps">(gbps_of(load.mbps)),
+                                            with<"reservedGbps">(gbps_of(reserved)), with<"limitGbps">(gbps_of(limit)),
+                                            with<"capacityGbps">(gbps_of(ledger.capacity_mbps(load.link))));
   }
   return link;
 }
@@ -103,47 +75,42 @@ Out enforcement_json(const scheduler::SourceCap& cap, bool planned) {
   Out means = Out::array();
   for (const auto& one : cap.means) {
     const auto strength = planned ? scheduler::Enforcement::planned_only : one.strength;
-    means.push_back({{"by", to_text(one.by)}, {"strength", to_text(strength)}, {"statement", one.statement}});
+    means.push_back(object<"Means">(with<"by">(one.by), with<"strength">(strength), with<"statement">(one.statement)));
   }
   return means;
 }
 
 Out guarantee_out(const JobGuarantee& guarantee, bool in_force, const MessageReader& reader) {
-  return {{"class", guarantee.qos_class},
-          {"model", to_text(guarantee.promise)},
-          {"guaranteedGbpsPerPort", gbps_of(guarantee.rate)},
-          {"maxGbpsPerPort", guarantee.most.value() == 0 ? Out(nullptr) : Out(gbps_of(guarantee.most))},
-          {"reservedPermille", guarantee.reserved_permille},
-          {"surviveLinkFailure", guarantee.survives_link_failure},
-          {"covered", guarantee.covered},
-          {"isolation", railweave::to_text(guarantee.isolation)},
-          {"lane", guarantee.lane ? Out(*guarantee.lane) : Out(nullptr)},
-          {"state", guarantee.at_risk() ? "atRisk"
-                    : in_force          ? "holds"
-                                        : "planned"},
-          {"atRiskSince", guarantee.at_risk() ? Out(time_text(guarantee.at_risk_since_us)) : Out(nullptr)},
-          {"atRiskBeforeMs", static_cast<double>(guarantee.at_risk_total_us) / 1000},
-          {"reason", guarantee.reason.text(reader)},
-          {"links", guarantee.links}};
+  const std::string_view state = guarantee.at_risk() ? "atRisk" : in_force ? "holds" : "planned";
+  return object<"GuaranteeFields">(
+      with<"class">(guarantee.qos_class), with<"model">(guarantee.promise),
+      with<"guaranteedGbpsPerPort">(gbps_of(guarantee.rate)),
+      with<"maxGbpsPerPort">(guarantee.most.value() == 0 ? Out(nullptr) : Out(gbps_of(guarantee.most))),
+      with<"reservedPermille">(guarantee.reserved_permille),
+      with<"surviveLinkFailure">(guarantee.survives_link_failure), with<"covered">(guarantee.covered),
+      with<"isolation">(guarantee.isolation), with<"lane">(guarantee.lane ? Out(*guarantee.lane) : Out(nullptr)),
+      with<"state">(state),
+      with<"atRiskSince">(guarantee.at_risk() ? Out(time_text(guarantee.at_risk_since_us)) : Out(nullptr)),
+      with<"atRiskBeforeMs">(static_cast<double>(guarantee.at_risk_total_us) / 1000),
+      with<"reason">(guarantee.reason.text(reader)), with<"links">(guarantee.links));
 }
 
 std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book, const Job& job, std::int64_t now_us,
                             std::span<const control::SubnetStatusPtr> live, std::span<const control::TablesUsed> tables,
                             const control::ClassGrade& in_class) {
-  Out value{{"job", control::to_string(job.id)}, {"name", job.spec.name}, {"tenant", job.spec.tenant}};
   const auto ports = control::job_ports(*state.placement_fabric, job.placement.gpu_of_rank);
   const bool in_force = not_in_force(state, job, ports, live, tables).empty();
-  value.update(guarantee_out(*job.guarantee, in_force, MessageReader::all()));
-  value["atRiskTotalMs"] = static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000;
-  value["admittedSeq"] = job.guarantee->admitted_seq;
-  value["ports"] = ports.size();
   const auto held = book.ledger().reservations_of(control::to_string(job.id));
-  value["linksReserved"] = held.empty() ? 0 : held.front()->loads.size();
-  value["tightestLink"] = held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front());
-  value["enforcement"] =
-      enforcement_json(scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most), !in_force);
-  value["inForce"] = in_force_json(state, book, job, ports, live, tables, in_class);
-  return dump(value);
+  const auto cap = scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most);
+  return dump(object<"Guarantee">(
+      with<"job">(control::to_string(job.id)), with<"name">(job.spec.name), with<"tenant">(job.spec.tenant),
+      part<"GuaranteeFields">(guarantee_out(*job.guarantee, in_force, MessageReader::all())),
+      with<"atRiskTotalMs">(static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000),
+      with<"admittedSeq">(job.guarantee->admitted_seq), with<"ports">(ports.size()),
+      with<"linksReserved">(held.empty() ? 0 : held.front()->loads.size()),
+      with<"tightestLink">(held.empty() ? Out(nullptr) : tightest_link(state, book, *held.front())),
+      with<"enforcement">(enforcement_json(cap, !in_force)),
+      with<"inForce">(in_force_json(state, book, job, ports, live, tables, in_class))));
 }
 
 std::string write_guaranteed_links(const ClusterState& state, const GuaranteeBook& book, std::uint64_t top) {
@@ -176,21 +143,22 @@ std::string write_guaranteed_links(const ClusterState& state, const GuaranteeBoo
       std::ranges::stable_sort(jobs, [](const auto& a, const auto& b) { return a.second > b.second; });
       Out holders = Out::array();
       for (const auto& [job, mbps] : jobs) {
-        if (holders.size() < 20) holders.push_back({{"job", job}, {"gbps", gbps_of(mbps)}});
+        if (holders.size() == 20) break;
+        holders.push_back(object<"LinkHolder">(with<"job">(job), with<"gbps">(gbps_of(mbps))));
       }
-      classes.push_back({{"class", (*state.qos_classes)[c].name},
-                         {"reservedGbps", gbps_of(ledger.reserved_mbps(link, c))},
-                         {"limitGbps", gbps_of(ledger.limit_mbps(link, c))},
-                         {"jobs", jobs.size()},
-                         {"holders", std::move(holders)}});
+      classes.push_back(object<"GuaranteedLinks.items.classes">(
+          with<"class">((*state.qos_classes)[c].name), with<"reservedGbps">(gbps_of(ledger.reserved_mbps(link, c))),
+          with<"limitGbps">(gbps_of(ledger.limit_mbps(link, c))), with<"jobs">(jobs.size()),
+          with<"holders">(std::move(holders))));
     }
-    items.push_back({{"link", scheduler::directed_link_text(state.topology(), link)},
-                     {"name", directed_link_name(state.topology(), link)},
-                     {"capacityGbps", gbps_of(ledger.capacity_mbps(link))},
-                     {"fullest", uses[link].fullest},
-                     {"classes", std::move(classes)}});
+    items.push_back(object<"GuaranteedLinks.items">(with<"link">(scheduler::directed_link_text(state.topology(), link)),
+                                                    with<"name">(directed_link_name(state.topology(), link)),
+                                                    with<"capacityGbps">(gbps_of(ledger.capacity_mbps(link))),
+                                                    with<"fullest">(uses[link].fullest),
+                                                    with<"classes">(std::move(classes))));
   }
-  return dump(Out{{"items", std::move(items)}, {"links", uses.size()}, {"seq", state.seq}});
+  return dump(
+      object<"GuaranteedLinks">(with<"items">(std::move(items)), with<"links">(uses.size()), with<"seq">(state.seq)));
 }
 
 std::string write_route_proposal(const ClusterState& state, const control::RouteProposal& proposal, bool applied) {
@@ -200,19 +168,14 @@ std::string write_route_proposal(const ClusterState& state, const control::Route
     return list;
   };
   const auto& set = *state.link_costs;
-  return dump(Out{{"costs", costs_to_json(proposal.costs)},
-                  {"holdAgain", names(proposal.hold_again)},
-                  {"stillAtRisk", names(proposal.still_at_risk)},
-                  {"loseCoverage", proposal.lose_coverage},
-                  {"changedEntries", proposal.changed_entries},
-                  {"tried", proposal.tried},
-                  {"applied", applied},
-                  {"inForce",
-                   {{"costs", costs_to_json(set.by_link)},
-                    {"reason", set.reason},
-                    {"actor", set.actor},
-                    {"since", set.since_us == 0 ? Out() : Out(time_text(set.since_us))}}},
-                  {"seq", state.seq}});
+  return dump(object<"RouteProposal">(
+      with<"costs">(costs_to_json(proposal.costs)), with<"holdAgain">(names(proposal.hold_again)),
+      with<"stillAtRisk">(names(proposal.still_at_risk)), with<"loseCoverage">(proposal.lose_coverage),
+      with<"changedEntries">(proposal.changed_entries), with<"tried">(proposal.tried), with<"applied">(applied),
+      with<"inForce">(object<"RouteProposal.inForce">(
+          with<"costs">(costs_to_json(set.by_link)), with<"reason">(set.reason), with<"actor">(set.actor),
+          with<"since">(set.since_us == 0 ? Out() : Out(time_text(set.since_us))))),
+      with<"seq">(state.seq)));
 }
 
 std::string write_blocked_links(const std::vector<control::BlockedLink>& links) {
@@ -220,15 +183,12 @@ std::string write_blocked_links(const std::vector<control::BlockedLink>& links) 
   for (const auto& link : links) {
     Out holders = Out::array();
     for (const auto& holder : link.holders) {
-      holders.push_back({{"job", holder.job}, {"gbps", gbps_of(holder.mbps)}});
+      holders.push_back(object<"LinkHolder">(with<"job">(holder.job), with<"gbps">(gbps_of(holder.mbps))));
     }
-    Out item{{"link", link.link}};
-    if (!link.wanted_by.empty()) item["wantedBy"] = link.wanted_by;
-    item["wantedGbps"] = gbps_of(link.wanted_mbps);
-    item["reservedGbps"] = gbps_of(link.reserved_mbps);
-    item["limitGbps"] = gbps_of(link.limit_mbps);
-    item["holders"] = std::move(holders);
-    list.push_back(std::move(item));
+    list.push_back(object<"BlockedLink">(
+        with<"link">(link.link), maybe<"wantedBy">(!link.wanted_by.empty(), link.wanted_by),
+        with<"wantedGbps">(gbps_of(link.wanted_mbps)), with<"reservedGbps">(gbps_of(link.reserved_mbps)),
+        with<"limitGbps">(gbps_of(link.limit_mbps)), with<"holders">(std::move(holders))));
   }
   return dump(list);
 }

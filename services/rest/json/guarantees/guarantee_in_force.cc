@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "services/json/contract_object.h"
 #include "services/rest/json/guarantees/guarantee.h"
 #include "services/rest/json/guarantees/guarantee_value.h"
 #include "services/rest/json/tables_value.h"
@@ -198,11 +199,11 @@ Out in_force_json(const ClusterState& state, const GuaranteeBook& book, const Jo
   }
   if (!grade.statement.empty()) statement += (missing.empty() ? " " : ". ") + grade.statement;
   const bool by_agents = job.guarantee->isolation == scheduler::Isolation::within_class;
-  return {{"level", missing.empty() ? "hardware" : "planned"},
-          {"isolation", railweave::to_text(grade.in_force ? job.guarantee->isolation : scheduler::Isolation::planned)},
-          {"unreportedNodes", by_agents ? Out(in_class.lacks) : Out::array()},
-          {"statement", std::move(statement)},
-          {"tables", tables_json(tables)}};
+  return object<"Guarantee.inForce">(
+      with<"level">(missing.empty() ? "hardware" : "planned"),
+      with<"isolation">(grade.in_force ? job.guarantee->isolation : scheduler::Isolation::planned),
+      with<"unreportedNodes">(by_agents ? Out(in_class.lacks) : Out::array()), with<"statement">(std::move(statement)),
+      with<"tables">(tables_json(tables)));
 }
 
 std::string not_in_force(const ClusterState& state, const Job& job, std::span<const fabric::PortId> ports,

@@ -9,8 +9,8 @@
 
 #include "fabric/qos/qos_class.h"
 #include "services/control/views/job_ports.h"
+#include "services/json/contract_object.h"
 #include "services/json/digest.h"
-#include "services/json/json_out.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/guarantees/guarantee.h"
 
@@ -23,22 +23,21 @@ using control::PortBudget;
 
 constexpr std::size_t kMaxReadings = 4'096, kMaxFlows = 4'096;
 
-Out agent_times() {
-  return {{"pollSeconds", NodeAgents::kPoll_ms / 1000}, {"expiresAfterSeconds", NodeAgents::kExpires_ms / 1000}};
+auto agent_times() {
+  return several(with<"pollSeconds">(NodeAgents::kPoll_ms / 1000),
+                 with<"expiresAfterSeconds">(NodeAgents::kExpires_ms / 1000));
 }
 
-Out end_of(const fabric::Topology& t, fabric::PortId port) {
-  const auto hca = t.hca_of(port);
-  return {{"node", t.name(t.host(hca))}, {"device", t.device(hca)}, {"port", t.port_text(port)}};
+auto port_of_device(const fabric::Topology& t, fabric::PortId port) {
+  return several(with<"device">(t.device(t.hca_of(port))), with<"port">(t.port_text(port)));
 }
 
 Out flows_json(const fabric::Topology& t, const PortBudget& budget) {
   Out flows = Out::array();
   for (const control::FlowBudget& flow : budget.flows) {
-    Out one = end_of(t, flow.peer);
-    one["sendMbps"] = flow.send_mbps;
-    one["receiveMbps"] = flow.receive_mbps;
-    flows.push_back(std::move(one));
+    flows.push_back(object<"NodeBudgets.items.flows">(with<"node">(t.name(t.host(t.hca_of(flow.peer)))),
+                                                      port_of_device(t, flow.peer), with<"sendMbps">(flow.send_mbps),
+                                                      with<"receiveMbps">(flow.receive_mbps)));
   }
   return flows;
 }
@@ -64,10 +63,10 @@ Out peers_json(const ClusterState& state, const control::Job& job, const HostBud
   }
   Out peers = Out::array();
   for (const auto one : order) {
-    Out peer{{"node", t.name(one)}, {"devices", std::move(devices[one])}};
-    if (!budgets.exchange_secret.empty())
-      peer["key"] = exchange_key(budgets.exchange_secret, t.name(host), t.name(one));
-    peers.push_back(std::move(peer));
+    peers.push_back(object<"NodeBudgets.jobs.peers">(
+        with<"node">(t.name(one)), with<"devices">(std::move(devices[one])),
+        maybe<"key">(!budgets.exchange_secret.empty(),
+                     [&] { return exchange_key(budgets.exchange_secret, t.name(host), t.name(one)); })));
   }
   return peers;
 }
@@ -86,36 +85,29 @@ std::string write_host_budgets(const ClusterState& state, const control::Guarant
     const auto& gpus = budget.job->placement.gpu_of_rank;
     const auto marks = class_marks(state, guarantee, gpus, lanes);
     const bool has_cable = bool(t.peer(budget.port));
-    Out item{{"job", control::to_string(budget.job->id)}, {"tenant", budget.job->spec.tenant}};
-    item.update(end_of(t, budget.port));
-    item.erase("node");
-    item.update(Out{{"class", guarantee.qos_class},
-                    {"isolation", railweave::to_text(guarantee.isolation)},
-                    {"model", to_text(guarantee.promise)},
-                    {"serviceLevel", marks ? Out(marks->service_level) : Out(nullptr)},
-                    {"dscp", marks ? Out(marks->traffic_class >> 2U) : Out(nullptr)},
-                    {"linkMbps", has_cable ? state.view.rate(t.link(budget.port)).value() : 0},
-                    {"sendMbps", budget.send_mbps},
-                    {"receiveMbps", budget.receive_mbps},
-                    {"maxMbps", guarantee.most.value() == 0 ? Out(nullptr) : Out(guarantee.most.value())},
-                    {"flows", flows_json(t, budget)}});
-    items.push_back(std::move(item));
+    items.push_back(object<"NodeBudgets.items">(
+        with<"job">(control::to_string(budget.job->id)), with<"tenant">(budget.job->spec.tenant),
+        port_of_device(t, budget.port), with<"class">(guarantee.qos_class), with<"isolation">(guarantee.isolation),
+        with<"model">(guarantee.promise), with<"serviceLevel">(marks ? Out(marks->service_level) : Out(nullptr)),
+        with<"dscp">(marks ? Out(marks->traffic_class >> 2U) : Out(nullptr)),
+        with<"linkMbps">(has_cable ? state.view.rate(t.link(budget.port)).value() : 0),
+        with<"sendMbps">(budget.send_mbps), with<"receiveMbps">(budget.receive_mbps),
+        with<"maxMbps">(guarantee.most.value() == 0 ? Out(nullptr) : Out(guarantee.most.value())),
+        with<"flows">(flows_json(t, budget))));
     if (!seen.insert(budget.job->id).second) continue;
-    jobs.push_back({{"job", control::to_string(budget.job->id)}, {"peers", peers_json(state, *budget.job, budgets)}});
+    jobs.push_back(object<"NodeBudgets.jobs">(with<"job">(control::to_string(budget.job->id)),
+                                              with<"peers">(peers_json(state, *budget.job, budgets))));
   }
   Out marks = Out::array();
   for (const auto& one : classes) {
     if (one.dscp != 0 && !one.open) marks.push_back(one.dscp);
   }
-  Out value{{"node", t.name(budgets.host)},
-            {"term", state.leader.term},
-            {"version", budgets.version},
-            {"bestEffort", {{"serviceLevel", 0}, {"dscp", classes[fabric::lowest_class(classes)].dscp}}},
-            {"classDscps", std::move(marks)},
-            {"items", std::move(items)},
-            {"jobs", std::move(jobs)}};
-  value.update(agent_times());
-  return dump(value);
+  return dump(object<"NodeBudgets">(
+      with<"node">(t.name(budgets.host)), with<"term">(state.leader.term), with<"version">(budgets.version),
+      with<"bestEffort">(object<"NodeBudgets.bestEffort">(with<"serviceLevel">(0),
+                                                          with<"dscp">(classes[fabric::lowest_class(classes)].dscp))),
+      with<"classDscps">(std::move(marks)), with<"items">(std::move(items)), with<"jobs">(std::move(jobs)),
+      agent_times()));
 }
 
 Result<control::BudgetReport> read_budget_report(std::string_view body) {
@@ -166,17 +158,13 @@ Result<control::BudgetReport> read_budget_report(std::string_view body) {
 std::string write_budget_report(const ClusterState& state, fabric::HostId host, std::uint64_t version,
                                 const std::optional<NodeAgents::Kept>& kept, std::int64_t now_ms) {
   const bool is_present = kept && kept->term == state.leader.term && kept->version == version;
-  Out value{{"node", state.topology().name(host)},
-            {"term", kept ? Out(kept->term) : Out(nullptr)},
-            {"version", kept ? Out(kept->version) : Out(nullptr)},
-            {"wantedTerm", state.leader.term},
-            {"wantedVersion", version},
-            {"enforced", is_present && kept->differs.empty()},
-            {"ignoredMessages", kept ? Out(kept->ignored_messages) : Out(nullptr)},
-            {"differs", kept ? Out(kept->differs) : Out::array()},
-            {"agoSeconds", kept ? Out(static_cast<double>(now_ms - kept->at_ms) / 1000) : Out(nullptr)}};
-  value.update(agent_times());
-  return dump(value);
+  return dump(object<"NodeBudgetStatus">(
+      with<"node">(state.topology().name(host)), with<"term">(kept ? Out(kept->term) : Out(nullptr)),
+      with<"version">(kept ? Out(kept->version) : Out(nullptr)), with<"wantedTerm">(state.leader.term),
+      with<"wantedVersion">(version), with<"enforced">(is_present && kept->differs.empty()),
+      with<"ignoredMessages">(kept ? Out(kept->ignored_messages) : Out(nullptr)),
+      with<"differs">(kept ? Out(kept->differs) : Out::array()),
+      with<"agoSeconds">(kept ? Out(static_cast<double>(now_ms - kept->at_ms) / 1000) : Out(nullptr)), agent_times()));
 }
 
 }  // namespace railweave::api

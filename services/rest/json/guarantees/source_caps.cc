@@ -10,6 +10,7 @@
 #include "fabric/drivers/linux_tc/tc_commands.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/guarantees/guarantee.h"
 #include "services/rest/json/guarantees/guarantee_value.h"
 #include "services/rest/json/rate_value.h"
@@ -80,23 +81,27 @@ std::string write_job_caps(const ClusterState& state, const Job& job) {
     const auto hca = t.hca_of(port);
     const std::string device(t.device(hca));
     const auto cap = scheduler::source_cap(port, guarantee.rate, guarantee.most);
-    Out item{{"device", device},
-             {"port", t.port_text(port)},
-             {"guaranteedGbps", gbps_of(guarantee.rate)},
-             {"maxGbps", has_most ? Out(gbps_of(guarantee.most)) : Out(nullptr)}};
     // Rates of virtual functions and queue disciplines are the Ethernet stack's: an InfiniBand adapter has neither.
     const bool is_ethernet = t.kind(t.link(port)) == fabric::LinkKind::ethernet;
-    item["virtualFunction"] = is_ethernet ? function_rates(device, guarantee) : Out::array();
-    item["queuePair"] = has_most ? Out{{"rateLimitKbps", guarantee.most.value() * 1000},
-                                       {"set", "ibv_modify_qp_rate_limit, by the program that makes the queue pair"}}
-                                 : Out(nullptr);
-    item["tc"] = is_ethernet ? shaping(state, job, device, state.view.rate(t.link(port))) : Out::array();
-    item["enforcement"] = enforcement_json(cap);
-    ports_of_host[t.host(hca)].push_back(std::move(item));
+    Out pair = nullptr;
+    if (has_most) {
+      pair = object<"JobCaps.items.ports.queuePair">(
+          with<"rateLimitKbps">(guarantee.most.value() * 1000),
+          with<"set">("ibv_modify_qp_rate_limit, by the program that makes the queue pair"));
+    }
+    ports_of_host[t.host(hca)].push_back(object<"JobCaps.items.ports">(
+        with<"device">(device), with<"port">(t.port_text(port)), with<"guaranteedGbps">(gbps_of(guarantee.rate)),
+        with<"maxGbps">(has_most ? Out(gbps_of(guarantee.most)) : Out(nullptr)),
+        with<"virtualFunction">(is_ethernet ? function_rates(device, guarantee) : Out::array()),
+        with<"queuePair">(std::move(pair)),
+        with<"tc">(is_ethernet ? shaping(state, job, device, state.view.rate(t.link(port))) : Out::array()),
+        with<"enforcement">(enforcement_json(cap))));
   }
   Out nodes = Out::array();
-  for (const auto host : order) nodes.push_back({{"node", t.name(host)}, {"ports", ports_of_host[host]}});
-  return dump(Out{{"job", control::to_string(job.id)}, {"class", guarantee.qos_class}, {"items", std::move(nodes)}});
+  for (const auto host : order)
+    nodes.push_back(object<"JobCaps.items">(with<"node">(t.name(host)), with<"ports">(ports_of_host[host])));
+  return dump(object<"JobCaps">(with<"job">(control::to_string(job.id)), with<"class">(guarantee.qos_class),
+                                with<"items">(std::move(nodes))));
 }
 
 std::string write_job_partition(const ClusterState& state, const Job& job, bool allow_shared) {
@@ -105,7 +110,7 @@ std::string write_job_partition(const ClusterState& state, const Job& job, bool 
   for (const auto& partition : control::nvlink_partitions_of(state, job)) {
     Out gpus = Out::array();
     for (const auto gpu : partition.gpus) {
-      gpus.push_back({{"node", t.name(t.host(gpu))}, {"gpu", t.local_index(gpu)}});
+      gpus.push_back(object<"GpuPlace">(with<"node">(t.name(t.host(gpu))), with<"gpu">(t.local_index(gpu))));
     }
     Out imex = Out::array();
     std::set<fabric::HostId> hosts;
@@ -114,13 +119,10 @@ std::string write_job_partition(const ClusterState& state, const Job& job, bool 
     const auto others = hosts.size() < 2 ? std::set<std::string>() : other_tenants(state, job, hosts);
     std::istringstream lines(scheduler::imex_nodes(t, partition));
     for (std::string line; (others.empty() || allow_shared) && std::getline(lines, line);) imex.push_back(line);
-    domains.push_back({{"domain", t.name(partition.domain)},
-                       {"number", partition.number},
-                       {"owner", partition.owner},
-                       {"gpus", std::move(gpus)},
-                       {"imexNodes", std::move(imex)},
-                       {"sharedWith", others},
-                       {"request", Out::parse(scheduler::partition_request(t, partition))}});
+    domains.push_back(object<"JobPartition.items">(
+        with<"domain">(t.name(partition.domain)), with<"number">(partition.number), with<"owner">(partition.owner),
+        with<"gpus">(std::move(gpus)), with<"imexNodes">(std::move(imex)), with<"sharedWith">(others),
+        with<"request">(Out::parse(scheduler::partition_request(t, partition)))));
   }
   const auto contract = state.contracts->find(job.spec.tenant);
   const bool has_key = contract != state.contracts->end();
@@ -132,15 +134,15 @@ std::string write_job_partition(const ClusterState& state, const Job& job, bool 
     if (host == std::exchange(last, host) || !seen.insert(host).second) continue;
     const auto& keys = state.host_keys[host.index()];
     const std::uint16_t index = has_key ? keys.index_of(contract->second.pkey) : std::uint16_t{0};
-    nodes.push_back(
-        {{"node", t.name(host)}, {"pkeyIndex", index == 0 ? Out(nullptr) : Out(index)}, {"isolated", keys.limited}});
+    nodes.push_back(object<"JobPartition.nodes">(with<"node">(t.name(host)),
+                                                 with<"pkeyIndex">(index == 0 ? Out(nullptr) : Out(index)),
+                                                 with<"isolated">(keys.limited)));
   }
-  return dump(Out{
-      {"job", control::to_string(job.id)},
-      {"tenant", job.spec.tenant},
-      {"pkey", has_key ? Out(pkey_text(static_cast<std::uint16_t>(contract->second.pkey | 0x8000U))) : Out(nullptr)},
-      {"nodes", std::move(nodes)},
-      {"items", std::move(domains)}});
+  return dump(object<"JobPartition">(
+      with<"job">(control::to_string(job.id)), with<"tenant">(job.spec.tenant),
+      with<"pkey">(has_key ? Out(pkey_text(static_cast<std::uint16_t>(contract->second.pkey | 0x8000U)))
+                           : Out(nullptr)),
+      with<"nodes">(std::move(nodes)), with<"items">(std::move(domains))));
 }
 
 }  // namespace railweave::api

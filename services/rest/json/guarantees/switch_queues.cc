@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fabric/qos/ethernet_plan.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/routing_value.h"
 
 namespace railweave::api {
@@ -10,20 +11,18 @@ namespace {
 
 Out queue_json(const fabric::QosClasses& classes, const fabric::EthernetQueue& queue) {
   const fabric::QosClass& of = classes[queue.qos_class];
-  return {{"class", of.name},
-          {"lane", queue.lane ? Out(*queue.lane) : Out(nullptr)},
-          {"job", queue.job.empty() ? Out(nullptr) : Out(queue.job)},
-          {"dscp", queue.dscp},
-          {"trafficClass", queue.traffic_class},
-          {"priority", of.priority},
-          {"guaranteedMbps", queue.rate.value()},
-          {"lossless", queue.lossless}};
+  return object<"SwitchQueues.ports.queues">(
+      with<"class">(of.name), with<"lane">(queue.lane ? Out(*queue.lane) : Out(nullptr)),
+      with<"job">(queue.job.empty() ? Out(nullptr) : Out(queue.job)), with<"dscp">(queue.dscp),
+      with<"trafficClass">(queue.traffic_class), with<"priority">(of.priority),
+      with<"guaranteedMbps">(queue.rate.value()), with<"lossless">(queue.lossless));
 }
 
 Out admitted_json(const fabric::Topology& t, const fabric::AdmittedMark& mark) {
   Out destinations = Out::array();
   for (const fabric::PortId port : mark.destinations) destinations.push_back(device_text(t, port));
-  return {{"dscp", mark.dscp}, {"job", mark.job}, {"destinations", std::move(destinations)}};
+  return object<"SwitchQueues.ports.admitted">(with<"dscp">(mark.dscp), with<"job">(mark.job),
+                                               with<"destinations">(std::move(destinations)));
 }
 
 }  // namespace
@@ -38,25 +37,20 @@ std::string write_switch_queues(const control::ClusterState& state, const contro
     Out queues = Out::array(), arriving = Out::array(), admitted = Out::array();
     for (const auto& queue : port.queues) queues.push_back(queue_json(classes, queue));
     for (const auto& lane : port.arriving) {
-      arriving.push_back({{"lane", lane.lane}, {"trafficClass", lane.traffic_class}, {"lossless", lane.lossless}});
+      arriving.push_back(object<"SwitchQueues.ports.arriving">(
+          with<"lane">(lane.lane), with<"trafficClass">(lane.traffic_class), with<"lossless">(lane.lossless)));
     }
     for (const auto& mark : port.admitted) admitted.push_back(admitted_json(t, mark));
-    ports.push_back({{"port", t.number(port.port)},
-                     {"peer", device_text(t, t.peer(port.port))},
-                     {"facesHost", port.faces_host},
-                     {"inUse", port.in_use},
-                     {"linkMbps", port.link.value()},
-                     {"cableMetres", port.cable_m > 0 ? Out(port.cable_m) : Out(nullptr)},
-                     {"queues", std::move(queues)},
-                     {"arriving", std::move(arriving)},
-                     {"admitted", std::move(admitted)}});
+    ports.push_back(object<"SwitchQueues.ports">(
+        with<"port">(t.number(port.port)), with<"peer">(device_text(t, t.peer(port.port))),
+        with<"facesHost">(port.faces_host), with<"inUse">(port.in_use), with<"linkMbps">(port.link.value()),
+        with<"cableMetres">(port.cable_m > 0 ? Out(port.cable_m) : Out(nullptr)), with<"queues">(std::move(queues)),
+        with<"arriving">(std::move(arriving)), with<"admitted">(std::move(admitted))));
   }
   const auto lowest = fabric::lowest_class(classes);
-  return dump(Out{{"switch", t.name(sw)},
-                  {"lowestClass", classes[lowest].name},
-                  {"laneDscps", plan.lane_dscps},
-                  {"ports", std::move(ports)},
-                  {"seq", state.seq}});
+  return dump(object<"SwitchQueues">(with<"switch">(t.name(sw)), with<"lowestClass">(classes[lowest].name),
+                                     with<"laneDscps">(plan.lane_dscps), with<"ports">(std::move(ports)),
+                                     with<"seq">(state.seq)));
 }
 
 }  // namespace railweave::api

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "services/control/codec/prediction_json.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/tables_value.h"
 
 namespace railweave::api {
@@ -29,14 +30,12 @@ Out link_json(const control::JobContention& contention) {
   const Contention& own = contention.own;
   Out jobs = Out::array();
   for (const auto& crossing : own.crossing) {
-    jobs.push_back({{"job", control::to_string(control::JobId(crossing.job))}, {"gbps", gbps(crossing.mbps)}});
+    jobs.push_back(object<"ContendedLink.jobs">(with<"job">(control::to_string(control::JobId(crossing.job))),
+                                                with<"gbps">(gbps(crossing.mbps))));
   }
-  return {{"link", contention.link},
-          {"group", railweave::to_text(own.group)},
-          {"capacityGbps", gbps(own.capacity_mbps)},
-          {"othersGbps", gbps(own.others_mbps)},
-          {"jobs", jobs},
-          {"jobsCrossing", own.jobs_crossing}};
+  return object<"ContendedLink">(
+      with<"link">(contention.link), with<"group">(own.group), with<"capacityGbps">(gbps(own.capacity_mbps)),
+      with<"othersGbps">(gbps(own.others_mbps)), with<"jobs">(jobs), with<"jobsCrossing">(own.jobs_crossing));
 }
 
 }  // namespace
@@ -46,26 +45,23 @@ Out to_json(const control::JobContention& contention) {
   const Out alone = to_json(own.alone), shared = to_json(own.shared);
   Out slows = Out::array();
   for (const auto& slowed : contention.slows) {
-    slows.push_back({{"job", control::to_string(slowed.job->id)},
-                     {"name", slowed.job->spec.name},
-                     {"tenant", slowed.job->spec.tenant},
-                     {"slowdown", communication_ratio(slowed.after, slowed.before)},
-                     {"stepSlowdown", step_ratio(slowed.after, slowed.before)},
-                     {"communicationMs", to_json(slowed.after)["communicationMs"]},
-                     {"withoutThisMs", to_json(slowed.before)["communicationMs"]}});
+    slows.push_back(object<"SlowedJob">(with<"job">(control::to_string(slowed.job->id)),
+                                        with<"name">(slowed.job->spec.name), with<"tenant">(slowed.job->spec.tenant),
+                                        with<"slowdown">(communication_ratio(slowed.after, slowed.before)),
+                                        with<"stepSlowdown">(step_ratio(slowed.after, slowed.before)),
+                                        with<"communicationMs">(to_json(slowed.after)["communicationMs"]),
+                                        with<"withoutThisMs">(to_json(slowed.before)["communicationMs"])));
   }
-  return {{"basis", railweave::to_text(own.basis)},
-          {"stepMs", shared["stepMs"]},
-          {"communicationMs", shared["communicationMs"]},
-          {"exposedMs", shared["exposedMs"]},
-          {"byGroup", shared["byGroup"]},
-          {"reachable", own.shared.reachable},
-          {"alone", {{"stepMs", alone["stepMs"]}, {"communicationMs", alone["communicationMs"]}}},
-          {"slowdown", communication_ratio(own.shared, own.alone)},
-          {"stepSlowdown", step_ratio(own.shared, own.alone)},
-          {"mostContended", own.link == Contention::kNone ? Out(nullptr) : link_json(contention)},
-          {"slows", slows},
-          {"tables", tables_json(contention.tables)}};
+  return object<"WithContention">(
+      with<"basis">(own.basis), with<"stepMs">(shared["stepMs"]), with<"communicationMs">(shared["communicationMs"]),
+      with<"exposedMs">(shared["exposedMs"]), with<"byGroup">(shared["byGroup"]),
+      with<"reachable">(own.shared.reachable),
+      with<"alone">(object<"WithContention.alone">(with<"stepMs">(alone["stepMs"]),
+                                                   with<"communicationMs">(alone["communicationMs"]))),
+      with<"slowdown">(communication_ratio(own.shared, own.alone)),
+      with<"stepSlowdown">(step_ratio(own.shared, own.alone)),
+      with<"mostContended">(own.link == Contention::kNone ? Out(nullptr) : link_json(contention)), with<"slows">(slows),
+      with<"tables">(tables_json(contention.tables)));
 }
 
 }  // namespace railweave::api

@@ -8,7 +8,7 @@
 
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/job_ports.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 namespace {
@@ -52,19 +52,16 @@ class JobPortsWriter {
     bool ready = job_.holds_gpus();
     for (const auto& [name, of] : subnets_) {
       ready = ready && of.is_ready && of.pending == 0;
-      subnets.push_back({{"subnet", name},
-                         {"mode", control::to_string(state_.mode(name))},
-                         {"ports", of.ports},
-                         {"portsPending", of.pending},
-                         {"plannedSeq", of.is_written ? Out(known_.at(name).progress.seq) : Out(nullptr)},
-                         {"wantedSeq", of.is_written ? Out(wanted_seq(state_, job_, name)) : Out(nullptr)},
-                         {"problem", of.problem}});
+      subnets.push_back(object<"JobPorts.subnets">(
+          with<"subnet">(name), with<"mode">(control::to_string(state_.mode(name))), with<"ports">(of.ports),
+          with<"portsPending">(of.pending),
+          with<"plannedSeq">(of.is_written ? Out(known_.at(name).progress.seq) : Out(nullptr)),
+          with<"wantedSeq">(of.is_written ? Out(wanted_seq(state_, job_, name)) : Out(nullptr)),
+          with<"problem">(of.problem)));
     }
-    return dump({{"job", control::to_string(job_.id)},
-                 {"ready", ready},
-                 {"subnets", std::move(subnets)},
-                 {"pending", std::move(pending_)},
-                 {"seq", state_.seq}});
+    return dump(object<"JobPorts">(with<"job">(control::to_string(job_.id)), with<"ready">(ready),
+                                   with<"subnets">(std::move(subnets)), with<"pending">(std::move(pending_)),
+                                   with<"seq">(state_.seq)));
   }
 
  private:
@@ -120,10 +117,10 @@ class JobPortsWriter {
     if (pending == nullptr) return;
     ++of.pending;
     if (pending_.size() == kPortsShown) return;
-    pending_.push_back({{"port", t.port_text(port)},
-                        {"subnet", t.name(subnet)},
-                        {"device", is_switch ? t.name(t.switch_of(port)) : t.name(t.host(t.hca_of(port)))},
-                        {"reason", pending->reason.empty() ? "is not written yet" : pending->reason}});
+    pending_.push_back(object<"JobPorts.pending">(
+        with<"port">(t.port_text(port)), with<"subnet">(t.name(subnet)),
+        with<"device">(is_switch ? t.name(t.switch_of(port)) : t.name(t.host(t.hca_of(port)))),
+        with<"reason">(pending->reason.empty() ? "is not written yet" : pending->reason)));
   }
 
   const ClusterState& state_;

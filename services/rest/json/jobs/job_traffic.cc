@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "scheduler/collective/comm_group.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 namespace {
@@ -36,30 +36,22 @@ std::string write_job_traffic(const control::Job& job, const control::JobPairs& 
   for (const auto& end : pairs.ends) ends.push_back(end);
   Out items = Out::array();
   for (const JobPair& pair : pairs.pairs) {
-    items.push_back({{"from", pair.from},
-                     {"to", pair.to == JobPair::kSwitches ? Out(nullptr) : Out(pair.to)},
-                     {"bytes", std::round(pair.bytes)},
-                     {"gbps", gbps(pair.bytes, own_period)},
-                     {"groups", groups_json(pair.groups)},
-                     {"over", to_text(pair.over)}});
+    items.push_back(object<"JobTraffic.pairs">(
+        with<"from">(pair.from), with<"to">(pair.to == JobPair::kSwitches ? Out(nullptr) : Out(pair.to)),
+        with<"bytes">(std::round(pair.bytes)), with<"gbps">(gbps(pair.bytes, own_period)),
+        with<"groups">(groups_json(pair.groups)), with<"over">(pair.over)));
   }
   Out roles = Out::array();
   for (const control::RolePair& pair : pairs.roles) {
-    roles.push_back({{"job", to_string(pair.job)},
-                     {"role", pair.role},
-                     {"sends", pair.sends},
-                     {"bytes", std::round(pair.bytes)},
-                     {"gbps", gbps(pair.bytes, pair.counted ? own_period : period_us(pair.job))},
-                     {"over", to_text(pair.over)}});
+    roles.push_back(object<"JobTraffic.roles">(
+        with<"job">(to_string(pair.job)), with<"role">(pair.role), with<"sends">(pair.sends),
+        with<"bytes">(std::round(pair.bytes)),
+        with<"gbps">(gbps(pair.bytes, pair.counted ? own_period : period_us(pair.job))), with<"over">(pair.over)));
   }
-  return dump({{"job", to_string(job.id)},
-               {"by", pairs.by_node ? "node" : "gpu"},
-               {"ends", std::move(ends)},
-               {"pairs", std::move(items)},
-               {"roles", std::move(roles)},
-               {"incomplete", pairs.is_incomplete},
-               {"assumed", pairs.is_assumed},
-               {"seq", seq}});
+  return dump(object<"JobTraffic">(with<"job">(to_string(job.id)), with<"by">(pairs.by_node ? "node" : "gpu"),
+                                   with<"ends">(std::move(ends)), with<"pairs">(std::move(items)),
+                                   with<"roles">(std::move(roles)), with<"incomplete">(pairs.is_incomplete),
+                                   with<"assumed">(pairs.is_assumed), with<"seq">(seq)));
 }
 
 }  // namespace railweave::api

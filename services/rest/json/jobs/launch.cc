@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fabric/base/text/time_text.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/time_value.h"
 
 namespace railweave::api {
@@ -74,12 +75,10 @@ Out move_json(const control::Job& job, const MessageReader& reader) {
   const control::Move& move = *job.move;
   const bool is_named = move.in_favour_of != control::JobId() && reader.sees(JobPart{move.in_favour_of.number()});
   const char* state = !move.accepted ? "offered" : job.is_releasing() || !job.holds_gpus() ? "moving" : "accepted";
-  return {{"state", state},
-          {"inFavourOf", is_named ? Out(control::to_string(move.in_favour_of)) : Out(nullptr)},
-          {"gpus", move.gpu_of_rank.size()},
-          {"lostGpuSeconds", move.lost_gpu_s},
-          {"until", time_or_null(move.deadline_us)},
-          {"reason", move.reason.text(reader)}};
+  return object<"JobMove">(with<"state">(state),
+                           with<"inFavourOf">(is_named ? Out(control::to_string(move.in_favour_of)) : Out(nullptr)),
+                           with<"gpus">(move.gpu_of_rank.size()), with<"lostGpuSeconds">(move.lost_gpu_s),
+                           with<"until">(time_or_null(move.deadline_us)), with<"reason">(move.reason.text(reader)));
 }
 
 Out phase_json(const control::Job& job) {
@@ -90,24 +89,21 @@ Out phase_json(const control::Job& job) {
 Out launcher_json(const control::Job& job, const MessageReader& reader) {
   if (!job.launch) return nullptr;
   const control::Launch& launch = *job.launch;
-  Out value = Out::object();
-  for (const auto& [name, member] : kTerms) value[std::string(name)] = text_of_us(launch.terms.*member);
-  value["checkpointable"] = launch.terms.checkpointable;
-  value["deadline"] = time_or_null(launch.deadline_us);
-  value["expiredOffers"] = launch.expired;
-  value["release"] = nullptr;
+  Out release = nullptr;
   if (job.is_releasing()) {
     const bool is_named = launch.in_favour_of != control::JobId() && reader.sees(JobPart{launch.in_favour_of.number()});
-    value["release"] = {{"becomes", control::to_string(launch.becomes)},
-                        {"inFavourOf", is_named ? Out(control::to_string(launch.in_favour_of)) : Out(nullptr)},
-                        {"reason", launch.reason.text(reader)},
-                        {"overdue", launch.overdue},
-                        {"freedNodes", launch.freed}};
+    release = object<"JobLauncher.release">(
+        with<"becomes">(control::to_string(launch.becomes)),
+        with<"inFavourOf">(is_named ? Out(control::to_string(launch.in_favour_of)) : Out(nullptr)),
+        with<"reason">(launch.reason.text(reader)), with<"overdue">(launch.overdue), with<"freedNodes">(launch.freed));
   }
-  value["left"] = launch.left;
-  value["leftOverdue"] = launch.overdue && !job.is_releasing();
-  value["move"] = job.move ? move_json(job, reader) : Out(nullptr);
-  return value;
+  return object<"JobLauncher">(
+      with<"acceptWithin">(text_of_us(launch.terms.accept_us)), with<"runWithin">(text_of_us(launch.terms.run_us)),
+      with<"notice">(text_of_us(launch.terms.notice_us)), with<"releaseWithin">(text_of_us(launch.terms.release_us)),
+      with<"checkpointable">(launch.terms.checkpointable), with<"deadline">(time_or_null(launch.deadline_us)),
+      with<"expiredOffers">(launch.expired), with<"release">(std::move(release)), with<"left">(launch.left),
+      with<"leftOverdue">(launch.overdue && !job.is_releasing()),
+      with<"move">(job.move ? move_json(job, reader) : Out(nullptr)));
 }
 
 }  // namespace railweave::api

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "services/control/codec/prediction_json.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/jobs/job_spec.h"
 
 namespace railweave::api {
@@ -101,14 +101,11 @@ std::string PlacementAdvice::text() const {
 
 std::string write_advice(const PlacementAdvice& advice) {
   const auto gain = advice.gain_permille();
-  return dump(Out{{"advice", advice.text()},
-                  {"outcome", advice.placed ? "placed" : "waits"},
-                  {"code", advice.placed ? Out(nullptr) : Out(advice.code)},
-                  {"nodes", advice.nodes},
-                  {"sameNodes", advice.placed && advice.same_nodes},
-                  {"communicationMs", ms_or_null(advice.us)},
-                  {"runsAtMs", ms_or_null(advice.runs_at_us)},
-                  {"gainPermille", gain ? Out(*gain) : Out(nullptr)}});
+  return dump(object<"PlacementAdvice">(
+      with<"advice">(advice.text()), with<"outcome">(advice.placed ? "placed" : "waits"),
+      with<"code">(advice.placed ? Out(nullptr) : Out(advice.code)), with<"nodes">(advice.nodes),
+      with<"sameNodes">(advice.placed && advice.same_nodes), with<"communicationMs">(ms_or_null(advice.us)),
+      with<"runsAtMs">(ms_or_null(advice.runs_at_us)), with<"gainPermille">(gain ? Out(*gain) : Out(nullptr))));
 }
 
 }  // namespace railweave::api

@@ -9,6 +9,7 @@
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_spec_json.h"
 #include "services/control/codec/prediction_json.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 
@@ -23,18 +24,15 @@ Out rank_json(const PlacementFabric& fabric, const scheduler::Parallelism& paral
   const auto& topology = fabric.topology();
   Out nics = Out::array();
   for (const auto& nic : rank.nics) {
-    nics.push_back({{"device", topology.device(nic.hca)},
-                    {"port", topology.port_text(nic.port)},
-                    {"rail", nic.rail ? Out(nic.rail.index()) : Out(nullptr)}});
+    nics.push_back(object<"Rank.nics">(with<"device">(topology.device(nic.hca)),
+                                       with<"port">(topology.port_text(nic.port)),
+                                       with<"rail">(nic.rail ? Out(nic.rail.index()) : Out(nullptr))));
   }
-  Out value{{"rank", rank.rank}, {"node", topology.name(rank.host)}, {"gpu", rank.local_gpu}, {"nics", nics}};
-  if (rank.nics_assumed) value["nicsAssumed"] = true;
-  value["dp"] = scheduler::data_rank(parallelism, rank.at);
-  value["pp"] = rank.at.pp;
-  value["cp"] = rank.at.cp;
-  value["ep"] = rank.at.ep;
-  value["tp"] = rank.at.tp;
-  return value;
+  return object<"Rank">(with<"rank">(rank.rank), with<"node">(topology.name(rank.host)), with<"gpu">(rank.local_gpu),
+                        with<"nics">(std::move(nics)), maybe<"nicsAssumed">(rank.nics_assumed, true),
+                        with<"dp">(scheduler::data_rank(parallelism, rank.at)), with<"pp">(rank.at.pp),
+                        with<"cp">(rank.at.cp), with<"ep">(rank.at.ep), with<"tp">(rank.at.tp),
+                        without<"env">());  // write_ranks() adds it
 }
 
 Out idle_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
@@ -42,11 +40,13 @@ Out idle_json(const scheduler::Placement& placement, const fabric::Topology& top
   fabric::HostId last;
   for (const auto gpu : placement.idle_gpus) {
     const auto host = topology.host(gpu);
-    if (host != last) nodes.push_back({{"node", topology.name(host)}, {"gpus", Out::array()}});
+    if (host != last) {
+      nodes.push_back(object<"Placement.idle.nodes">(with<"node">(topology.name(host)), with<"gpus">(Out::array())));
+    }
     last = host;
     nodes.back()["gpus"].push_back(topology.local_index(gpu));
   }
-  return {{"gpus", placement.idle_gpus.size()}, {"nodes", nodes}};
+  return object<"Placement.idle">(with<"gpus">(placement.idle_gpus.size()), with<"nodes">(nodes));
 }
 
 // Names of the sites of its ranks, in their order.
@@ -62,59 +62,43 @@ Out sites_json(const scheduler::Placement& placement, const fabric::Topology& to
 
 }  // namespace
 
-std::string_view to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::placed:
-      return "placed";
-    case Outcome::not_now:
-      return "notNow";
-    case Outcome::never:
-      return "never";
-  }
-  return "";
-}
-
-Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology) {
-  Out value{{"level", fabric::to_string(placement.level)},
-            {"nodesUsed", placement.nodes_used},
-            {"domainsUsed", placement.domains_used},
-            {"groupsAtLevel", placement.groups_at_level},
-            {"dataRingsOnRails", placement.data_rings_on_rails}};
-  if (!topology.sites().empty()) value["sites"] = sites_json(placement, topology);
-  if (!placement.idle_gpus.empty()) value["idle"] = idle_json(placement, topology);
-  for (const auto& role : placement.cpu_seats) value["cpuRoles"].push_back(fields_json(role, kCpuSeatsFields));
-  return value;
+Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology,
+                   const std::vector<std::string>& unmet_preferences) {
+  Out roles = Out::array();
+  for (const auto& role : placement.cpu_seats) roles.push_back(fields_json(role, kCpuSeatsFields));
+  return object<"Placement">(
+      with<"level">(placement.level), with<"nodesUsed">(placement.nodes_used),
+      with<"domainsUsed">(placement.domains_used), with<"groupsAtLevel">(placement.groups_at_level),
+      with<"dataRingsOnRails">(placement.data_rings_on_rails),
+      maybe<"sites">(!topology.sites().empty(), [&] { return sites_json(placement, topology); }),
+      maybe<"idle">(!placement.idle_gpus.empty(), [&] { return idle_json(placement, topology); }),
+      maybe<"cpuRoles">(!placement.cpu_seats.empty(), std::move(roles)),
+      maybe<"unmetPreferences">(!unmet_preferences.empty(), unmet_preferences));
 }
 
 Out explanation_json(const scheduler::Explanation& explanation) {
   Out levels = Out::array();
   for (const auto& level : explanation.levels) {
-    levels.push_back({{"level", fabric::to_string(level.level)},
-                      {"groups", level.groups},
-                      {"groupsThatFit", level.groups_fit},
-                      {"bestBlocks", level.best_blocks},
-                      {"bestBlocksWhenEmpty", level.best_blocks_empty}});
+    levels.push_back(object<"Explanation.levels">(
+        with<"level">(level.level), with<"groups">(level.groups), with<"groupsThatFit">(level.groups_fit),
+        with<"bestBlocks">(level.best_blocks), with<"bestBlocksWhenEmpty">(level.best_blocks_empty)));
   }
   Out excluded = Out::array();
   for (const auto& exclusion : explanation.excluded) {
-    Out one{{"reason", exclusion.reason}, {"nodes", exclusion.nodes}, {"examples", exclusion.examples}};
-    if (!exclusion.taint.empty()) one["taint"] = exclusion.taint;
-    excluded.push_back(std::move(one));
+    excluded.push_back(object<"Explanation.excluded">(with<"reason">(exclusion.reason), with<"nodes">(exclusion.nodes),
+                                                      with<"examples">(exclusion.examples),
+                                                      maybe<"taint">(!exclusion.taint.empty(), exclusion.taint)));
   }
   Out counterfactuals = Out::array();
   for (const auto& counterfactual : explanation.counterfactuals) {
-    counterfactuals.push_back({{"change", counterfactual.change}, {"outcome", to_string(counterfactual.outcome)}});
+    counterfactuals.push_back(object<"Explanation.counterfactuals">(with<"change">(counterfactual.change),
+                                                                    with<"outcome">(counterfactual.outcome)));
   }
-  return {{"level", fabric::to_string(explanation.level)},
-          {"blockGpus", explanation.block_gpus},
-          {"needed", explanation.blocks_needed},
-          {"fits", explanation.blocks_fit},
-          {"totalGpus", explanation.total_gpus},
-          {"freeGpus", explanation.free_gpus},
-          {"strandedGpus", explanation.stranded_gpus},
-          {"levels", levels},
-          {"excluded", excluded},
-          {"counterfactuals", counterfactuals}};
+  return object<"Explanation">(with<"level">(explanation.level), with<"blockGpus">(explanation.block_gpus),
+                               with<"needed">(explanation.blocks_needed), with<"fits">(explanation.blocks_fit),
+                               with<"totalGpus">(explanation.total_gpus), with<"freeGpus">(explanation.free_gpus),
+                               with<"strandedGpus">(explanation.stranded_gpus), with<"levels">(levels),
+                               with<"excluded">(excluded), with<"counterfactuals">(counterfactuals));
 }
 
 Out ranks_json(const RankMap& map, const PlacementFabric& fabric, std::uint64_t from, std::uint64_t count) {
@@ -128,12 +112,10 @@ Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Paral
                 const scheduler::Placement& placement) {
   Out groups = Out::object();
   for (const auto& span : scheduler::group_spans(fabric, parallelism, placement.gpu_of_rank)) {
-    Out& group = groups[std::string(railweave::to_text(span.group))];
-    group = {{"count", span.count},
-             {"ranks", span.members},
-             {"worst", fabric::to_string(span.worst)},
-             {"domains", span.domains}};
-    if (span.group == scheduler::CommGroup::data) group["sameRail"] = placement.data_rings_on_rails;
+    groups[std::string(railweave::to_text(span.group))] =
+        object<"GroupSpan">(with<"count">(span.count), with<"ranks">(span.members), with<"worst">(span.worst),
+                            with<"domains">(span.domains),
+                            maybe<"sameRail">(span.group == scheduler::CommGroup::data, placement.data_rings_on_rails));
   }
   return groups;
 }
@@ -141,19 +123,13 @@ Out groups_json(const scheduler::PlacementFabric& fabric, const scheduler::Paral
 Out shapes_json(const std::vector<scheduler::ShapeAnswer>& shapes, const MessageReader& reader) {
   Out list = Out::array();
   for (const auto& shape : shapes) {
-    Out value{{"parallelism", to_json(shape.parallelism)},
-              {"gpus", scheduler::rank_count(shape.parallelism)},
-              {"outcome", to_string(shape.outcome)},
-              {"taken", shape.taken}};
-    if (shape.outcome == Outcome::placed) {
-      value["stepMs"] = ms_json(shape.step_us);
-      value["communicationMs"] = ms_json(shape.communication_us);
-      value["workMs"] = ms_json(shape.unit_of_work_us);
-    } else {
-      value["code"] = shape.code;
-      value["reason"] = shape.reason.text(reader);
-    }
-    list.push_back(std::move(value));
+    const bool is_placed = shape.outcome == Outcome::placed;
+    list.push_back(object<"ShapeAnswer">(
+        with<"parallelism">(to_json(shape.parallelism)), with<"gpus">(scheduler::rank_count(shape.parallelism)),
+        with<"outcome">(shape.outcome), with<"taken">(shape.taken), maybe<"stepMs">(is_placed, ms_json(shape.step_us)),
+        maybe<"communicationMs">(is_placed, ms_json(shape.communication_us)),
+        maybe<"workMs">(is_placed, ms_json(shape.unit_of_work_us)), maybe<"code">(!is_placed, shape.code),
+        maybe<"reason">(!is_placed, [&] { return shape.reason.text(reader); })));
   }
   return list;
 }
@@ -166,20 +142,19 @@ Out alternatives_json(const std::vector<scheduler::Alternative>& alternatives,
                       std::span<const scheduler::Contention> compared) {
   Out list = Out::array();
   for (std::size_t i = 0; i < alternatives.size(); ++i) {
-    Out value{{"change", alternatives[i].change}};
-    if (i < compared.size()) {
-      const scheduler::Contention& own = compared[i];
-      value["stepMs"] = ms_json(own.alone.step_us);
-      value["communicationMs"] = ms_json(own.alone.communication_us);
-      value["withContention"] = {{"basis", railweave::to_text(own.basis)},
-                                 {"stepMs", ms_json(own.shared.step_us)},
-                                 {"communicationMs", ms_json(own.shared.communication_us)}};
-    } else {
-      value["stepMs"] = ms_json(alternatives[i].step_us);
-      value["communicationMs"] = ms_json(alternatives[i].communication_us);
-      value["withContention"] = nullptr;
+    const scheduler::Contention* own = i < compared.size() ? &compared[i] : nullptr;
+    Out contention = nullptr;
+    if (own != nullptr) {
+      contention =
+          object<"Alternative.withContention">(with<"basis">(own->basis), with<"stepMs">(ms_json(own->shared.step_us)),
+                                               with<"communicationMs">(ms_json(own->shared.communication_us)));
     }
-    list.push_back(std::move(value));
+    list.push_back(object<"Alternative">(
+        with<"change">(alternatives[i].change),
+        with<"stepMs">(ms_json(own != nullptr ? own->alone.step_us : alternatives[i].step_us)),
+        with<"communicationMs">(
+            ms_json(own != nullptr ? own->alone.communication_us : alternatives[i].communication_us)),
+        with<"withContention">(std::move(contention))));
   }
   return list;
 }

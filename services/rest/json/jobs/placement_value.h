@@ -15,9 +15,10 @@
 
 namespace railweave::api {
 
-std::string_view to_string(scheduler::Outcome outcome);  // "placed", "notNow", "never"
+constexpr std::string_view to_string(scheduler::Outcome outcome) { return railweave::to_text(outcome); }
 
-Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology);
+Out placement_json(const scheduler::Placement& placement, const fabric::Topology& topology,
+                   const std::vector<std::string>& unmet_preferences = {});
 // Ranks [from, from + count), or up to the last one.
 Out ranks_json(const scheduler::RankMap& map, const scheduler::PlacementFabric& fabric, std::uint64_t from,
                std::uint64_t count);

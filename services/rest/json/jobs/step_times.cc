@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "services/control/codec/prediction_json.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/time_value.h"
 
@@ -23,17 +23,17 @@ Out ms_or_null_of_s(const std::optional<double>& seconds) { return seconds ? ms_
 Out period_json(const StepPeriod& period) {
   const auto mean = period.mean_s();
   const bool compares = mean && period.predicted_us && *period.predicted_us > 0;
-  return {{"placing", control::to_string(period.control.placing)},
-          {"routed", period.control.routed},
-          {"guaranteed", period.control.guaranteed},
-          {"since", time_or_null(period.since_us)},
-          {"until", time_or_null(period.until_us)},
-          {"steps", period.steps},
-          {"seconds", period.seconds},
-          {"stepMs", ms_or_null_of_s(mean)},
-          {"predictedMs", ms_json(period.predicted_us)},
-          {"factor", compares ? Out(1e6 * *mean / *period.predicted_us) : Out(nullptr)}};
+  return object<"StepPeriod">(
+      with<"placing">(period.control.placing), with<"routed">(period.control.routed),
+      with<"guaranteed">(period.control.guaranteed), with<"since">(time_or_null(period.since_us)),
+      with<"until">(time_or_null(period.until_us)), with<"steps">(period.steps), with<"seconds">(period.seconds),
+      with<"stepMs">(ms_or_null_of_s(mean)), with<"predictedMs">(ms_json(period.predicted_us)),
+      with<"factor">(compares ? Out(1e6 * *mean / *period.predicted_us) : Out(nullptr)));
 }
+
+constexpr auto kReportFields = request_fields<"StepReport">(
+    required_field<"steps">(&control::ReportSteps::steps, UpTo{StepTimes::kMaxSteps}),
+    required_field<"seconds">(&control::ReportSteps::seconds), field<"workload">(&control::ReportSteps::workload));
 
 std::int64_t permille(double share) { return std::llround(1000 * share); }
 
@@ -45,11 +45,7 @@ Result<control::ReportSteps> read_step_report(control::JobId id, std::string_vie
   control::ReportSteps report;
   report.id = id;
   ObjectReader reader(*value, "");
-  reader.require("steps");
-  reader.read("steps", report.steps, StepTimes::kMaxSteps);
-  reader.require("seconds");
-  reader.read("seconds", report.seconds);
-  reader.read("workload", report.workload);
+  read_fields(reader, report, kReportFields);
   if (!reader.failed()) {
     if (report.steps == 0) reader.set_error("steps", "is 0", "1 to 1000000000: those since the last report");
     if (!(report.seconds > 0) || report.seconds > StepTimes::kMaxSeconds) {
@@ -68,17 +64,13 @@ Out step_times_json(control::JobId job, const StepTimes* times, const MessageRea
   const StepTimes& shown = times == nullptr ? kNone : *times;
   Out periods = Out::array();
   for (const StepPeriod& period : shown.periods) periods.push_back(period_json(period));
-  return {{"job", control::to_string(job)},
-          {"workload", times == nullptr ? Out(nullptr) : Out(shown.workload)},
-          {"gpuModel", times == nullptr ? Out(nullptr) : Out(shown.gpu_model)},
-          {"reports", shown.reports},
-          {"reportedAt", time_or_null(shown.reported_us)},
-          {"nextReportAt", time_or_null(shown.next_us())},
-          {"slow", shown.slow},
-          {"factor", number_or_null(shown.factor)},
-          {"onPath", shown.on_path.empty() ? Out(nullptr) : Out(shown.on_path.text(reader))},
-          {"periods", std::move(periods)},
-          {"version", shown.version}};
+  return object<"JobSteps">(
+      with<"job">(control::to_string(job)), with<"workload">(times == nullptr ? Out(nullptr) : Out(shown.workload)),
+      with<"gpuModel">(times == nullptr ? Out(nullptr) : Out(shown.gpu_model)), with<"reports">(shown.reports),
+      with<"reportedAt">(time_or_null(shown.reported_us)), with<"nextReportAt">(time_or_null(shown.next_us())),
+      with<"slow">(shown.slow), with<"factor">(number_or_null(shown.factor)),
+      with<"onPath">(shown.on_path.empty() ? Out(nullptr) : Out(shown.on_path.text(reader))),
+      with<"periods">(std::move(periods)), with<"version">(shown.version));
 }
 
 std::string write_step_times(control::JobId job, const StepTimes* times, const MessageReader& reader) {
@@ -89,19 +81,15 @@ std::string write_gains(std::span<const StepGain> gains, std::uint64_t seq) {
   Out items = Out::array();
   for (const StepGain& gain : gains) {
     const auto& interval = gain.estimate.interval;
-    items.push_back({{"step", control::to_string(gain.step)},
-                     {"scheduler", gain.scheduler.empty() ? Out(nullptr) : Out(gain.scheduler)},
-                     {"parts", gain.parts},
-                     {"of", control::to_string(gain.of)},
-                     {"gainPermille", permille(gain.estimate.gain)},
-                     {"interval", interval ? Out{{"lowPermille", permille(interval->low)},
-                                                 {"highPermille", permille(interval->high)}}
-                                           : Out(nullptr)},
-                     {"jobsWith", gain.jobs_with},
-                     {"jobsWithout", gain.jobs_without},
-                     {"workloads", gain.workloads}});
+    items.push_back(object<"StepGain">(
+        with<"step">(gain.step), with<"scheduler">(gain.scheduler.empty() ? Out(nullptr) : Out(gain.scheduler)),
+        with<"parts">(gain.parts), with<"of">(gain.of), with<"gainPermille">(permille(gain.estimate.gain)),
+        with<"interval">(interval ? object<"StepGain.interval">(with<"lowPermille">(permille(interval->low)),
+                                                                with<"highPermille">(permille(interval->high)))
+                                  : Out(nullptr)),
+        with<"jobsWith">(gain.jobs_with), with<"jobsWithout">(gain.jobs_without), with<"workloads">(gain.workloads)));
   }
-  return dump({{"gains", std::move(items)}, {"seq", seq}});
+  return dump(object<"Gains">(with<"gains">(std::move(items)), with<"seq">(seq)));
 }
 
 }  // namespace railweave::api

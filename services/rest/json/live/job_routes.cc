@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/rest/json/routing_value.h"
 
 namespace railweave::api {
@@ -19,24 +19,20 @@ std::string write_job_routes(const control::ClusterState& state, const std::stri
                              bool is_set) {
   Out digests = Out::array();
   for (const control::TableDigest& table : tables) {
-    digests.push_back({{"switch", state.topology().name(table.sw)}, {"digest", digest_text(table.digest)}});
+    digests.push_back(object<"JobRoutes.tables">(with<"switch">(state.topology().name(table.sw)),
+                                                 with<"digest">(digest_text(table.digest))));
   }
   Out hops = Out::array();
   for (const control::RouteHop& hop : routes.hops) {
-    hops.push_back({{"switch", hop.sw}, {"to", hop.to}, {"port", hop.port}});
+    hops.push_back(object<"JobRoutes.hops">(with<"switch">(hop.sw), with<"to">(hop.to), with<"port">(hop.port)));
   }
-  const Out value{{"subnet", subnet},
-                  {"applied", is_set},
-                  {"keptBecause", routes.is_change() ? Out(nullptr) : Out(routes.kept_because)},
-                  {"jobs", routes.jobs},
-                  {"hops", std::move(hops)},
-                  {"changedEntries", routes.changed_entries},
-                  {"askedPermille", permille(routes.fullest)},
-                  {"askedPermilleBefore", permille(routes.fullest_before)},
-                  {"askedPermilleEven", permille(routes.fullest_even)},
-                  {"tables", std::move(digests)},
-                  {"version", state.view_version},
-                  {"seq", state.seq}};
+  const Out value = object<"JobRoutes">(
+      with<"subnet">(subnet), with<"applied">(is_set),
+      with<"keptBecause">(routes.is_change() ? Out(nullptr) : Out(routes.kept_because)), with<"jobs">(routes.jobs),
+      with<"hops">(std::move(hops)), with<"changedEntries">(routes.changed_entries),
+      with<"askedPermille">(permille(routes.fullest)), with<"askedPermilleBefore">(permille(routes.fullest_before)),
+      with<"askedPermilleEven">(permille(routes.fullest_even)), with<"tables">(std::move(digests)),
+      with<"version">(state.view_version), with<"seq">(state.seq));
   return dump(value);
 }
 

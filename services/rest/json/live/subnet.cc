@@ -5,7 +5,7 @@
 #include <span>
 
 #include "fabric/base/text/time_text.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/fabric/fabric.h"
 #include "services/rest/json/link_value.h"
@@ -30,7 +30,8 @@ Out differences_json(const SubnetStatus& status, std::size_t most) {
   Out list = Out::array();
   for (const auto& difference : status.differences) {
     if (list.size() == most) break;
-    list.push_back({{"kind", to_string(difference.kind)}, {"subject", difference.subject}, {"text", difference.text}});
+    list.push_back(object<"FabricDifference">(with<"kind">(difference.kind), with<"subject">(difference.subject),
+                                              with<"text">(difference.text)));
   }
   return list;
 }
@@ -38,81 +39,61 @@ Out differences_json(const SubnetStatus& status, std::size_t most) {
 Out repairs_json(const SubnetStatus& status) {
   Out list = Out::array();
   for (auto repair = status.repairs.rbegin(); repair != status.repairs.rend(); ++repair) {
-    list.push_back({{"cause", repair->cause},
-                    {"at", time_text(repair->at_us)},
-                    {"noticedUs", repair->noticed_us},
-                    {"sweptUs", repair->swept_us},
-                    {"computedUs", repair->computed_us},
-                    {"programmedUs", repair->programmed_us},
-                    {"changedEntries", repair->changed_entries},
-                    {"blocks", repair->blocks},
-                    {"mads", repair->mads},
-                    {"isolated", repair->isolated},
-                    {"unreachablePairs", repair->unreachable_pairs ? Out(*repair->unreachable_pairs) : Out(nullptr)}});
+    list.push_back(object<"Repair">(
+        with<"cause">(repair->cause), with<"at">(time_text(repair->at_us)), with<"noticedUs">(repair->noticed_us),
+        with<"sweptUs">(repair->swept_us), with<"computedUs">(repair->computed_us),
+        with<"programmedUs">(repair->programmed_us), with<"changedEntries">(repair->changed_entries),
+        with<"blocks">(repair->blocks), with<"mads">(repair->mads), with<"isolated">(repair->isolated),
+        with<"unreachablePairs">(repair->unreachable_pairs ? Out(*repair->unreachable_pairs) : Out(nullptr))));
   }
   return list;
 }
 
 Out qos_json(const std::optional<control::QosStatus>& qos) {
   if (!qos) return nullptr;
-  return {{"classes", qos->classes},
-          {"partitions", qos->partitions},
-          {"portsProgrammed", qos->ports_programmed},
-          {"portsPending", qos->ports_pending},
-          {"portsChanged", qos->ports_changed},
-          {"byOpensm", qos->by_opensm},
-          {"ingressFilter", qos->is_filtered},
-          {"filesWrittenAt", time_or_null(qos->files_written_us)},
-          {"problem", qos->problem}};
+  return object<"LiveQos">(with<"classes">(qos->classes), with<"partitions">(qos->partitions),
+                           with<"portsProgrammed">(qos->ports_programmed), with<"portsPending">(qos->ports_pending),
+                           with<"portsChanged">(qos->ports_changed), with<"byOpensm">(qos->by_opensm),
+                           with<"ingressFilter">(qos->is_filtered),
+                           with<"filesWrittenAt">(time_or_null(qos->files_written_us)), with<"problem">(qos->problem));
 }
 
 Out keys_json(const std::optional<control::KeysStatus>& keys) {
   if (!keys) return nullptr;
-  return {{"generation", keys->generation},
-          {"ports", keys->ports},
-          {"held", keys->held},
-          {"locked", keys->locked},
-          {"without", keys->without},
-          {"silent", keys->silent},
-          {"seenAt", time_or_null(keys->seen_us)}};
+  return object<"LiveSubnet.managementKeys">(with<"generation">(keys->generation), with<"ports">(keys->ports),
+                                             with<"held">(keys->held), with<"locked">(keys->locked),
+                                             with<"without">(keys->without), with<"silent">(keys->silent),
+                                             with<"seenAt">(time_or_null(keys->seen_us)));
 }
 
 Out administration_json(const std::optional<control::AdministrationStatus>& administration) {
   if (!administration) return nullptr;
   Out asked = Out::array();
   for (const auto& one : administration->asked) {
-    asked.push_back({{"attribute", std::string(one.attribute)},
-                     {"answered", one.answered},
-                     {"refused", one.refused},
-                     {"unsupported", one.unsupported}});
+    asked.push_back(object<"SubnetAdministration.asked">(with<"attribute">(std::string(one.attribute)),
+                                                         with<"answered">(one.answered), with<"refused">(one.refused),
+                                                         with<"unsupported">(one.unsupported)));
   }
-  return {{"devices", administration->devices},
-          {"endPorts", administration->end_ports},
-          {"requests", administration->requests},
-          {"answered", administration->answered},
-          {"refused", administration->refused},
-          {"dropped", administration->dropped},
-          {"wrongKeys", administration->wrong_keys},
-          {"asked", std::move(asked)},
-          {"subscriptions", administration->subscriptions},
-          {"reports", administration->reports},
-          {"reportsConfirmed", administration->reports_confirmed},
-          {"reportsGivenUp", administration->reports_given_up}};
+  return object<"SubnetAdministration">(
+      with<"devices">(administration->devices), with<"endPorts">(administration->end_ports),
+      with<"requests">(administration->requests), with<"answered">(administration->answered),
+      with<"refused">(administration->refused), with<"dropped">(administration->dropped),
+      with<"wrongKeys">(administration->wrong_keys), with<"asked">(std::move(asked)),
+      with<"subscriptions">(administration->subscriptions), with<"reports">(administration->reports),
+      with<"reportsConfirmed">(administration->reports_confirmed),
+      with<"reportsGivenUp">(administration->reports_given_up));
 }
 
 Out lanes_json(const std::optional<control::LanesStatus>& lanes) {
   if (!lanes) return nullptr;
   Out old_levels = nullptr;
   if (const auto& audited = lanes->old_levels) {
-    old_levels = {{"auditedAt", time_text(lanes->old_levels_audited_us)},
-                  {"outcome", railweave::to_text(audited->outcome)},
-                  {"loopLanes", audited->loop_lanes},
-                  {"text", audited->text()}};
+    old_levels = object<"OldLevels">(with<"auditedAt">(time_text(lanes->old_levels_audited_us)),
+                                     with<"outcome">(audited->outcome), with<"loopLanes">(audited->loop_lanes),
+                                     with<"text">(audited->text()));
   }
-  return {{"used", lanes->used},
-          {"needed", lanes->needed},
-          {"problem", lanes->problem},
-          {"oldLevels", std::move(old_levels)}};
+  return object<"LiveSubnet.lanes">(with<"used">(lanes->used), with<"needed">(lanes->needed),
+                                    with<"problem">(lanes->problem), with<"oldLevels">(std::move(old_levels)));
 }
 
 Out engines_json(const control::EngineComparisonPtr& compared) {
@@ -120,28 +101,20 @@ Out engines_json(const control::EngineComparisonPtr& compared) {
   Out list = Out::array();
   for (std::size_t i = 0; i < compared->engines.size(); ++i) {
     const control::ComparedEngine& one = compared->engines[i];
-    list.push_back({{"engine", one.engine},
-                    {"used", one.is_used},
-                    {"better", compared->better == i},
-                    {"maxLanes", one.max_lanes},
-                    {"lanes", one.lanes},
-                    {"maxLinkLoadHosts", one.fullest},
-                    {"nonminimalPairs", one.detours},
-                    {"tookUs", one.took_us},
-                    {"problem", one.problem}});
+    list.push_back(object<"EngineComparison.candidates">(
+        with<"engine">(one.engine), with<"used">(one.is_used), with<"better">(compared->better == i),
+        with<"maxLanes">(one.max_lanes), with<"lanes">(one.lanes), with<"maxLinkLoadHosts">(one.fullest),
+        with<"nonminimalPairs">(one.detours), with<"tookUs">(one.took_us), with<"problem">(one.problem)));
   }
-  return {{"at", time_text(compared->at_us)},
-          {"setting", control::setting_of(*compared)},
-          {"notTaken", compared->not_taken},
-          {"candidates", std::move(list)}};
+  return object<"EngineComparison">(with<"at">(time_text(compared->at_us)),
+                                    with<"setting">(control::setting_of(*compared)),
+                                    with<"notTaken">(compared->not_taken), with<"candidates">(std::move(list)));
 }
 
 Out walk_json(const control::Walk& walk) {
   if (walk.at_us == 0) return nullptr;
-  return {{"at", time_text(walk.at_us)},
-          {"seenSince", time_or_null(walk.seen_since_us)},
-          {"pairs", walk.pairs},
-          {"lostPairs", walk.lost_pairs}};
+  return object<"Walk">(with<"at">(time_text(walk.at_us)), with<"seenSince">(time_or_null(walk.seen_since_us)),
+                        with<"pairs">(walk.pairs), with<"lostPairs">(walk.lost_pairs));
 }
 
 Out flapping_links_json(const SubnetStatus& status) {
@@ -150,14 +123,11 @@ Out flapping_links_json(const SubnetStatus& status) {
   const auto& topology = *status.sights->topology;
   for (const auto& one : status.sights->flapping) {
     if (list.size() == kFlappingShown) break;
-    list.push_back({{"link", topology.link_text(one.link)},
-                    {"name", link_name(topology, one.link)},
-                    {"up", one.is_up},
-                    {"held", one.is_held},
-                    {"flaps", one.flaps},
-                    {"since", time_text(one.since_us)},
-                    {"until", time_text(one.until_us)},
-                    {"usedFor", one.why_used ? Out(railweave::to_text(*one.why_used)) : Out(nullptr)}});
+    list.push_back(object<"LiveSubnet.flapping">(
+        with<"link">(topology.link_text(one.link)), with<"name">(link_name(topology, one.link)), with<"up">(one.is_up),
+        with<"held">(one.is_held), with<"flaps">(one.flaps), with<"since">(time_text(one.since_us)),
+        with<"until">(time_text(one.until_us)),
+        with<"usedFor">(one.why_used ? Out(railweave::to_text(*one.why_used)) : Out(nullptr))));
   }
   return list;
 }
@@ -166,76 +136,60 @@ Out devices_json(const std::vector<control::IsolatedDevice>& devices) {
   Out list = Out::array();
   for (const auto& device : devices) {
     if (list.size() == kIsolatedShown) break;
-    list.push_back({{"guid", to_string(device.guid)},
-                    {"name", device.name},
-                    {"reason", device.reason},
-                    {"since", time_text(device.since_us)}});
+    list.push_back(object<"DeviceTrouble">(with<"guid">(to_string(device.guid)), with<"name">(device.name),
+                                           with<"reason">(device.reason), with<"since">(time_text(device.since_us))));
   }
   return list;
 }
 
 Out live_json(const SubnetStatus& status) {
   const auto links = status.links_now();
-  return {{"phase", control::to_string(status.phase)},
-          {"problem", status.problem},
-          {"port", status.port},
-          {"switches", status.switches},
-          {"adapters", status.adapters},
-          {"linksUp", links.up},
-          {"linksDown", links.down},
-          {"linksDamped", links.damped},
-          {"linksUnknown", links.unknown},
-          {"flapping", flapping_links_json(status)},
-          {"pairsLostByHeld", status.sights == nullptr ? 0 : status.sights->pairs_lost_by_held},
-          {"unseen", status.is_unseen()},
-          {"discoveredAt", time_or_null(status.discovery.at_us)},
-          {"discoveryTookUs", status.discovery.took_us},
-          {"discoveryMads", status.discovery.mads},
-          {"sync",
-           {{"blocksWanted", status.blocks_wanted},
-            {"blocksDiffering", status.blocks_differing},
-            {"wantedDigest", digest_or_null(status.wanted_digest)},
-            {"appliedDigest", digest_or_null(status.applied_digest)},
-            {"readBackAt", time_or_null(status.tables_seen.read_back_us)}}},
-          {"walk", walk_json(status.discovery.walk)},
-          {"isolated", devices_json(status.isolated)},
-          {"isolatedCount", status.isolated.size()},
-          {"countersUnread", devices_json(status.discovery.counters_unread)},
-          {"countersUnreadCount", status.discovery.counters_unread.size()},
-          {"differences", differences_json(status, kDifferencesShown)},
-          {"differenceCount", status.difference_count},
-          {"changes", status.discovery.changes == nullptr ? 0 : status.discovery.changes->items.size()},
-          {"repairs", repairs_json(status)},
-          {"repairsTotal", status.repairs_total},
-          {"lanes", lanes_json(status.lanes)},
-          {"engines", engines_json(status.engines)},
-          {"qos", qos_json(status.qos)},
-          {"managementKeys", keys_json(status.discovery.keys)},
-          {"administration", administration_json(status.administration)}};
+  return object<"LiveSubnet">(
+      with<"phase">(status.phase), with<"problem">(status.problem), with<"port">(status.port),
+      with<"switches">(status.switches), with<"adapters">(status.adapters), with<"linksUp">(links.up),
+      with<"linksDown">(links.down), with<"linksDamped">(links.damped), with<"linksUnknown">(links.unknown),
+      with<"flapping">(flapping_links_json(status)),
+      with<"pairsLostByHeld">(status.sights == nullptr ? 0 : status.sights->pairs_lost_by_held),
+      with<"unseen">(status.is_unseen()), with<"discoveredAt">(time_or_null(status.discovery.at_us)),
+      with<"discoveryTookUs">(status.discovery.took_us), with<"discoveryMads">(status.discovery.mads),
+      with<"sync">(object<"LiveSubnet.sync">(with<"blocksWanted">(status.blocks_wanted),
+                                             with<"blocksDiffering">(status.blocks_differing),
+                                             with<"wantedDigest">(digest_or_null(status.wanted_digest)),
+                                             with<"appliedDigest">(digest_or_null(status.applied_digest)),
+                                             with<"readBackAt">(time_or_null(status.tables_seen.read_back_us)))),
+      with<"walk">(walk_json(status.discovery.walk)), with<"isolated">(devices_json(status.isolated)),
+      with<"isolatedCount">(status.isolated.size()),
+      with<"countersUnread">(devices_json(status.discovery.counters_unread)),
+      with<"countersUnreadCount">(status.discovery.counters_unread.size()),
+      with<"differences">(differences_json(status, kDifferencesShown)),
+      with<"differenceCount">(status.difference_count),
+      with<"changes">(status.discovery.changes == nullptr ? 0 : status.discovery.changes->items.size()),
+      with<"repairs">(repairs_json(status)), with<"repairsTotal">(status.repairs_total),
+      with<"lanes">(lanes_json(status.lanes)), with<"engines">(engines_json(status.engines)),
+      with<"qos">(qos_json(status.qos)), with<"managementKeys">(keys_json(status.discovery.keys)),
+      with<"administration">(administration_json(status.administration)));
 }
 
-Out mode_json(const control::ClusterState& state, const std::string& subnet) {
+auto mode_of(const control::ClusterState& state, const std::string& subnet) {
   const auto policy = state.subnet_policies->find(subnet);
   const bool known = policy != state.subnet_policies->end();
-  return {{"mode", control::to_string(state.mode(subnet))},
-          {"modeReason", known ? policy->second.reason : std::string()},
-          {"modeVersion", known ? policy->second.version : 0}};
+  return several(with<"mode">(state.mode(subnet)), with<"modeReason">(known ? policy->second.reason : std::string()),
+                 with<"modeVersion">(known ? policy->second.version : 0));
 }
 
-Out spread_json(const control::ClusterState& state, const std::string& subnet) {
+auto spread_of(const control::ClusterState& state, const std::string& subnet) {
   const auto set = state.subnet_spreads->find(subnet);
   const control::SubnetSpread of = set == state.subnet_spreads->end() ? control::SubnetSpread() : set->second;
-  return {{"spread", to_text(of.spread)}, {"reason", of.reason}, {"version", of.version}};
+  return several(with<"spread">(of.spread), with<"reason">(of.reason), with<"version">(of.version));
 }
 
 // null: routes are as cabled.
 Out basis_json(const control::ClusterState& state, const std::string& subnet) {
   const auto basis = state.route_bases->find(subnet);
   if (basis == state.route_bases->end() || basis->second.is_as_cabled()) return nullptr;
-  return {{"linksLeftOut", basis->second.links.size()},
-          {"switchesLeftOut", basis->second.switches.size()},
-          {"hops", basis->second.hops.size()},
-          {"since", time_text(basis->second.since_us)}};
+  return object<"RouteBasis">(
+      with<"linksLeftOut">(basis->second.links.size()), with<"switchesLeftOut">(basis->second.switches.size()),
+      with<"hops">(basis->second.hops.size()), with<"since">(time_text(basis->second.since_us)));
 }
 
 // null: none was taken.
@@ -243,7 +197,8 @@ Out engine_json(const control::ClusterState& state, const std::string& subnet) {
   const auto basis = state.route_bases->find(subnet);
   if (basis == state.route_bases->end() || basis->second.taken.engine.empty()) return nullptr;
   const control::TakenEngine& taken = basis->second.taken;
-  return {{"engine", taken.engine}, {"lanes", taken.lanes}, {"since", time_text(taken.since_us)}};
+  return object<"RouteEngine">(with<"engine">(taken.engine), with<"lanes">(taken.lanes),
+                               with<"since">(time_text(taken.since_us)));
 }
 
 Result<void> check_reason(const std::string& reason) {
@@ -251,80 +206,76 @@ Result<void> check_reason(const std::string& reason) {
   return fail(ErrorKind::invalid, "body.invalidField", "the reason is longer than 500 bytes", "/reason");
 }
 
-// One of the values of an enum, and a reason.
-template <class Request, class Value>
-Result<Request> read_setting(std::string_view body, std::string_view field, Value Request::* into,
-                             const std::string& unknown, const std::string& known) {
-  auto value = parse_json(body);
-  if (!value) return std::unexpected(value.error());
-  Request request;
-  std::string text;
-  ObjectReader reader(*value, "");
-  reader.require(field);
-  reader.read(field, text);
-  reader.read("reason", request.reason);
-  const auto parsed = parse_enum<Value>(text);
-  if (!parsed && !reader.failed()) reader.set_error(field, unknown + shown(text), known);
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (auto checked = check_reason(request.reason); !checked) return std::unexpected(checked.error());
-  request.*into = *parsed;
+constexpr auto kModeFields = request_fields<"putSubnetMode.body">(
+    required_field<"mode">(&ModeRequest::mode, EnumText{"mode"}), field<"reason">(&ModeRequest::reason));
+constexpr auto kSpreadFields = request_fields<"putSubnetRouting.body">(
+    required_field<"spread">(&SpreadRequest::spread, EnumText{"spread", "packets are not"}),
+    field<"reason">(&SpreadRequest::reason));
+
+struct Rotation {
+  std::string reason;
+};
+constexpr auto kRotationFields = request_fields<"rotateSubnetKey.body">(field<"reason">(&Rotation::reason));
+
+template <class Request, class Fields>
+Result<Request> read_with_reason(std::string_view body, const Fields& fields) {
+  auto request = read_request<Request>(body, fields);
+  if (!request) return request;
+  if (auto checked = check_reason(request->reason); !checked) return std::unexpected(checked.error());
   return request;
 }
+
+struct AcceptedChanges {
+  std::vector<std::string> ids;
+};
+constexpr auto kAcceptedFields = request_fields<"acceptSubnetChanges.body">(
+    field<"changes">(&AcceptedChanges::ids, Strings{SubnetStatus::kMaxDifferences}));
+
+constexpr auto kDiscoverFields = request_fields<"discoverFabric.body">(
+    field<"subnet">(&DiscoverRequest::subnet), field<"accept">(&DiscoverRequest::accept),
+    field<"force">(&DiscoverRequest::force), field<"gpusPerNode">(&DiscoverRequest::gpus_per_node, UpTo{100'000}),
+    field<"nvlinkDomain">(&DiscoverRequest::nvlink_domain, UpTo{100'000}));
 
 }  // namespace
 
 std::string write_subnet(const control::ClusterState& state, const ShownSubnet& subnet) {
-  Out value{{"id", subnet.name},
-            {"accepted", subnet.accepted},
-            {"kind", railweave::to_text(subnet.kind)},
-            {"switches", subnet.switches},
-            {"hostPorts", subnet.host_ports}};
-  value.update(mode_json(state, subnet.name));
-  value["routing"] = spread_json(state, subnet.name);
-  value["routeBasis"] = basis_json(state, subnet.name);
-  value["routeEngine"] = engine_json(state, subnet.name);
-  value["live"] = subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live);
   control::TablesUsed tables = control::tables_used(subnet.name, state.tables(subnet.name));
   if (subnet.live != nullptr) tables.seen_us = subnet.live->tables_seen.oldest_us;
-  value["tables"] = tables.is_live ? tables_json(std::span(&tables, 1)).front() : Out(nullptr);
-  return dump(value);
+  return dump(object<"Subnet">(
+      with<"id">(subnet.name), with<"accepted">(subnet.accepted), with<"kind">(subnet.kind),
+      with<"switches">(subnet.switches), with<"hostPorts">(subnet.host_ports), mode_of(state, subnet.name),
+      with<"routing">(object<"Subnet.routing">(spread_of(state, subnet.name))),
+      with<"routeBasis">(basis_json(state, subnet.name)), with<"routeEngine">(engine_json(state, subnet.name)),
+      with<"live">(subnet.live == nullptr ? Out(nullptr) : live_json(*subnet.live)),
+      with<"tables">(tables.is_live ? tables_json(std::span(&tables, 1)).front() : Out(nullptr))));
 }
 
 Result<ModeRequest> read_mode_request(std::string_view body) {
-  return read_setting<ModeRequest>(body, "mode", &ModeRequest::mode, "there is no mode ", "observe, direct or opensm");
+  return read_with_reason<ModeRequest>(body, kModeFields);
 }
 
 Result<SpreadRequest> read_spread_request(std::string_view body) {
-  return read_setting<SpreadRequest>(body, "spread", &SpreadRequest::spread, "packets are not spread ",
-                                     "single, lmc or adaptive");
+  return read_with_reason<SpreadRequest>(body, kSpreadFields);
 }
 
 Result<std::string> read_rotation_request(std::string_view body) {
-  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
-  if (!value) return std::unexpected(value.error());
-  std::string reason;
-  ObjectReader reader(*value, "");
-  reader.read("reason", reason);
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  if (auto checked = check_reason(reason); !checked) return std::unexpected(checked.error());
-  return reason;
+  auto rotation = read_with_reason<Rotation>(or_none(body), kRotationFields);
+  if (!rotation) return std::unexpected(rotation.error());
+  return std::move(rotation->reason);
 }
 
 std::string write_rotation(const control::ClusterState& state, const std::string& subnet) {
-  return dump(Out{{"subnet", subnet}, {"generation", state.key_generation(subnet)}});
+  return dump(
+      object<"rotateSubnetKey.answer">(with<"subnet">(subnet), with<"generation">(state.key_generation(subnet))));
 }
 
 std::string write_spread(const control::ClusterState& state, const std::string& subnet) {
-  Out value{{"subnet", subnet}};
-  value.update(spread_json(state, subnet));
-  return dump(value);
+  return dump(object<"putSubnetRouting.answer">(with<"subnet">(subnet), spread_of(state, subnet)));
 }
 
 std::string write_mode(std::string_view subnet, const control::SubnetPolicy& policy) {
-  return dump(Out{{"subnet", subnet},
-                  {"mode", control::to_string(policy.mode)},
-                  {"reason", policy.reason},
-                  {"version", policy.version}});
+  return dump(object<"putSubnetMode.answer">(with<"subnet">(subnet), with<"mode">(policy.mode),
+                                             with<"reason">(policy.reason), with<"version">(policy.version)));
 }
 
 namespace {
@@ -332,12 +283,10 @@ namespace {
 Out changes_json(const std::vector<control::FoundChange>& changes) {
   Out items = Out::array();
   for (const auto& change : changes) {
-    items.push_back({{"id", change.id},
-                     {"kind", control::to_string(change.kind)},
-                     {"subjectKind", change.subject_kind},
-                     {"subject", change.subject_id},
-                     {"describedAlike", change.is_described_alike},
-                     {"text", change.text}});
+    items.push_back(object<"FoundChange">(with<"id">(change.id), with<"kind">(change.kind),
+                                          with<"subjectKind">(change.subject_kind), with<"subject">(change.subject_id),
+                                          with<"describedAlike">(change.is_described_alike),
+                                          with<"text">(change.text)));
   }
   return items;
 }
@@ -346,28 +295,21 @@ Out changes_json(const std::vector<control::FoundChange>& changes) {
 
 std::string write_found_changes(const control::ClusterState& state, const std::string& subnet,
                                 const control::FoundChanges* changes) {
-  return dump(Out{{"subnet", subnet},
-                  {"items", changes == nullptr ? Out::array() : changes_json(changes->items)},
-                  {"version", state.accepted.version},
-                  {"seq", state.seq}});
+  return dump(object<"getSubnetChanges.answer">(
+      with<"subnet">(subnet), with<"items">(changes == nullptr ? Out::array() : changes_json(changes->items)),
+      with<"version">(state.accepted.version), with<"seq">(state.seq)));
 }
 
 Result<std::vector<std::string>> read_accepted_changes(std::string_view body) {
-  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
-  if (!value) return std::unexpected(value.error());
-  std::vector<std::string> ids;
-  ObjectReader reader(*value, "");
-  reader.read("changes", ids, control::SubnetStatus::kMaxDifferences);
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  return ids;
+  auto changes = read_request<AcceptedChanges>(or_none(body), kAcceptedFields);
+  if (!changes) return std::unexpected(changes.error());
+  return std::move(changes->ids);
 }
 
 std::string write_accepted_changes(const control::ClusterState& state, const std::string& subnet,
                                    const std::vector<control::FoundChange>& changes) {
-  return dump(Out{{"subnet", subnet},
-                  {"accepted", changes_json(changes)},
-                  {"version", state.accepted.version},
-                  {"seq", state.seq}});
+  return dump(object<"acceptSubnetChanges.answer">(with<"subnet">(subnet), with<"accepted">(changes_json(changes)),
+                                                   with<"version">(state.accepted.version), with<"seq">(state.seq)));
 }
 
 // Observers write nothing: there it means that what another subnet manager wrote is what is wanted.
@@ -380,47 +322,27 @@ bool is_synced(const SubnetStatus& status) {
 std::string write_sync(const control::ClusterState& state, const std::vector<control::SubnetStatusPtr>& subnets) {
   Out list = Out::array();
   for (const auto& status : subnets) {
-    list.push_back({{"subnet", status->subnet},
-                    {"mode", control::to_string(state.mode(status->subnet))},
-                    {"phase", control::to_string(status->phase)},
-                    {"synced", is_synced(*status)},
-                    {"blocksWanted", status->blocks_wanted},
-                    {"blocksDiffering", status->blocks_differing},
-                    {"isolated", status->isolated.size()},
-                    {"readBackAt", time_or_null(status->tables_seen.read_back_us)},
-                    {"problem", status->problem}});
+    list.push_back(object<"Sync.subnets">(
+        with<"subnet">(status->subnet), with<"mode">(control::to_string(state.mode(status->subnet))),
+        with<"phase">(status->phase), with<"synced">(is_synced(*status)), with<"blocksWanted">(status->blocks_wanted),
+        with<"blocksDiffering">(status->blocks_differing), with<"isolated">(status->isolated.size()),
+        with<"readBackAt">(time_or_null(status->tables_seen.read_back_us)), with<"problem">(status->problem)));
   }
   const bool synced = std::ranges::all_of(subnets, [](const auto& status) { return is_synced(*status); });
-  return dump(Out{{"synced", synced}, {"subnets", std::move(list)}, {"seq", state.seq}});
+  return dump(object<"Sync">(with<"synced">(synced), with<"subnets">(std::move(list)), with<"seq">(state.seq)));
 }
 
 std::string write_discovery(const control::ClusterState& state, const SubnetStatus& status,
                             const std::string& fabric_json) {
-  return dump(Out{{"subnet", status.subnet},
-                  {"mode", control::to_string(state.mode(status.subnet))},
-                  {"live", live_json(status)},
-                  {"differences", differences_json(status, SubnetStatus::kMaxDifferences)},
-                  {"differenceCount", status.difference_count},
-                  {"accepted", !fabric_json.empty()},
-                  {"fabric", fabric_json.empty() ? Out(nullptr) : Out::parse(fabric_json)}});
+  return dump(object<"Discovery">(
+      with<"subnet">(status.subnet), with<"mode">(control::to_string(state.mode(status.subnet))),
+      with<"live">(live_json(status)), with<"differences">(differences_json(status, SubnetStatus::kMaxDifferences)),
+      with<"differenceCount">(status.difference_count), with<"accepted">(!fabric_json.empty()),
+      with<"fabric">(fabric_json.empty() ? Out(nullptr) : Out::parse(fabric_json))));
 }
 
 Result<DiscoverRequest> read_discover_request(std::string_view body) {
-  auto value = parse_json(body.empty() ? std::string_view("{}") : body);
-  if (!value) return std::unexpected(value.error());
-  DiscoverRequest request;
-  std::uint64_t gpus = 0;
-  std::uint64_t domain = 0;
-  ObjectReader reader(*value, "");
-  reader.read("subnet", request.subnet);
-  reader.read("accept", request.accept);
-  reader.read("force", request.force);
-  reader.read("gpusPerNode", gpus, 100'000);
-  reader.read("nvlinkDomain", domain, 100'000);
-  if (auto done = reader.finish(); !done) return std::unexpected(done.error());
-  request.gpus_per_node = static_cast<std::uint32_t>(gpus);
-  request.nvlink_domain = static_cast<std::uint32_t>(domain);
-  return request;
+  return read_request<DiscoverRequest>(or_none(body), kDiscoverFields);
 }
 
 }  // namespace railweave::api

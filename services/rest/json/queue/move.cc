@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/jobs/launch.h"
 
@@ -15,7 +16,7 @@ using control::MoveTarget;
 constexpr std::uint64_t kMaxMoveSteps = 256;
 
 Out moved_gpu_json(const fabric::Topology& topology, fabric::GpuId gpu) {
-  return {{"node", topology.name(topology.host(gpu))}, {"gpu", topology.local_index(gpu)}};
+  return object<"NodeGpu">(with<"node">(topology.name(topology.host(gpu))), with<"gpu">(topology.local_index(gpu)));
 }
 
 // Ranks that change their GPU.
@@ -25,7 +26,8 @@ Out moved_ranks_json(const control::ClusterState& state, const control::Job& job
   for (std::size_t rank = 0; rank < move.gpu_of_rank.size(); ++rank) {
     if (rank < now.size() && now[rank] == move.gpu_of_rank[rank]) continue;
     const Out from = rank < now.size() ? moved_gpu_json(state.topology(), now[rank]) : Out(nullptr);
-    ranks.push_back({{"rank", rank}, {"from", from}, {"to", moved_gpu_json(state.topology(), move.gpu_of_rank[rank])}});
+    ranks.push_back(object<"Moves.moves.ranks">(with<"rank">(rank), with<"from">(from),
+                                                with<"to">(moved_gpu_json(state.topology(), move.gpu_of_rank[rank]))));
   }
   return ranks;
 }
@@ -68,32 +70,30 @@ std::string write_planned_moves(const control::ClusterState& state, const contro
   for (const auto& offer : planned.offers) {
     const auto job = state.jobs.find(offer.id);
     gpus += offer.move.gpu_of_rank.size();
-    moves.push_back({{"job", control::to_string(offer.id)},
-                     {"costGpuSeconds", offer.move.lost_gpu_s},
-                     {"ranks", moved_ranks_json(state, *job, offer.move)}});
+    moves.push_back(object<"Defragmentation.steps.moves">(with<"job">(control::to_string(offer.id)),
+                                                          with<"costGpuSeconds">(offer.move.lost_gpu_s),
+                                                          with<"ranks">(moved_ranks_json(state, *job, offer.move))));
   }
-  Out step{{"frees", planned.frees},
-           {"freedGpus", gpus},
-           {"costGpuSeconds", planned.lost_gpu_s},
-           {"moves", std::move(moves)}};
+  Out step =
+      object<"Defragmentation.steps">(with<"frees">(planned.frees), with<"freedGpus">(gpus),
+                                      with<"costGpuSeconds">(planned.lost_gpu_s), with<"moves">(std::move(moves)));
   const bool is_for_job = planned.in_favour_of != control::JobId();
-  return dump(Out{{"inFavourOf", is_for_job ? Out(control::to_string(planned.in_favour_of)) : Out(nullptr)},
-                  {"steps", Out::array({std::move(step)})},
-                  {"seq", state.seq}});
+  return dump(object<"Defragmentation">(
+      with<"inFavourOf">(is_for_job ? Out(control::to_string(planned.in_favour_of)) : Out(nullptr)),
+      with<"steps">(Out::array({std::move(step)})), with<"seq">(state.seq)));
 }
 
 std::string write_moves(const control::ClusterState& state, std::int64_t now_us, const MessageReader& reader) {
   Out moves = Out::array();
   for (const auto id : state.moves->jobs) {
     const auto job = state.jobs.find(id);
-    Out move{{"job", control::to_string(id)}, {"tenant", job->spec.tenant}, {"plan", job->move->plan}};
-    move.update(move_json(*job, reader));
-    move["ranks"] = moved_ranks_json(state, *job, *job->move);
-    moves.push_back(std::move(move));
+    moves.push_back(object<"Moves.moves">(with<"job">(control::to_string(id)), with<"tenant">(job->spec.tenant),
+                                          with<"plan">(job->move->plan), part<"JobMove">(move_json(*job, reader)),
+                                          with<"ranks">(moved_ranks_json(state, *job, *job->move))));
   }
   const auto left = control::move_budget(state, now_us);
-  return dump(Out{
-      {"moves", std::move(moves)}, {"budgetLeftGpuSeconds", left.gpu_s}, {"jobsLeft", left.jobs}, {"seq", state.seq}});
+  return dump(object<"Moves">(with<"moves">(std::move(moves)), with<"budgetLeftGpuSeconds">(left.gpu_s),
+                              with<"jobsLeft">(left.jobs), with<"seq">(state.seq)));
 }
 
 }  // namespace railweave::api

@@ -8,6 +8,7 @@
 #include "fabric/base/text/time_text.h"
 #include "services/control/codec/job_json.h"
 #include "services/control/codec/job_spec_json.h"
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/jobs/job_value.h"
 #include "services/rest/json/jobs/placement_value.h"
@@ -24,13 +25,14 @@ constexpr std::size_t kMaxNodes = 100'000;
 constexpr std::size_t kMaxReason = control::GpuReservation::kMaxReason;
 
 Out gpu_json(const Topology& topology, GpuId gpu) {
-  return {{"node", topology.name(topology.host(gpu))}, {"gpu", topology.local_index(gpu)}};
+  return object<"NodeGpu">(with<"node">(topology.name(topology.host(gpu))), with<"gpu">(topology.local_index(gpu)));
 }
 
 Out moves_json(const Topology& topology, const std::vector<scheduler::RankMove>& moves) {
   Out list = Out::array();
   for (const auto& move : moves) {
-    list.push_back({{"rank", move.rank}, {"from", gpu_json(topology, move.from)}, {"to", gpu_json(topology, move.to)}});
+    list.push_back(object<"RankMoves">(with<"rank">(move.rank), with<"from">(gpu_json(topology, move.from)),
+                                       with<"to">(gpu_json(topology, move.to))));
   }
   return list;
 }
@@ -64,28 +66,21 @@ std::string write_queue(const control::ClusterState& state, const control::Queue
   });
   Out last = nullptr;
   if (view.cycles != 0) {
-    last = {{"seq", view.seq},
-            {"time", time_text(view.time_us)},
-            {"tookUs", view.took_us},
-            {"cycles", view.cycles},
-            {"nextLookAt", time_or_null(view.wake_us)}};
+    last = object<"Queue.lastCycle">(with<"seq">(view.seq), with<"time">(time_text(view.time_us)),
+                                     with<"tookUs">(view.took_us), with<"cycles">(view.cycles),
+                                     with<"nextLookAt">(time_or_null(view.wake_us)));
   }
-  return dump(Out{{"waiting", state.jobs.queued()},
-                  {"gpusWaiting", gpus},
-                  {"oldestSubmittedAt", time_or_null(oldest)},
-                  {"running", running},
-                  {"freeGpus", state.free_gpus},
-                  {"totalGpus", state.topology().gpus().size()},
-                  {"lastCycle", std::move(last)},
-                  {"seq", state.seq}});
+  return dump(object<"Queue">(with<"waiting">(state.jobs.queued()), with<"gpusWaiting">(gpus),
+                              with<"oldestSubmittedAt">(time_or_null(oldest)), with<"running">(running),
+                              with<"freeGpus">(state.free_gpus), with<"totalGpus">(state.topology().gpus().size()),
+                              with<"lastCycle">(std::move(last)), with<"seq">(state.seq)));
 }
 
 std::string write_waiting(const control::Job& job, std::uint64_t place, const scheduler::WaitReason* reason,
                           std::int64_t expected_us, const MessageReader& reader) {
-  Out value{{"place", place}};
-  value.update(job_line_json(job));
-  value["waits"] = reason == nullptr ? Out(nullptr) : to_json(*reason, expected_us, reader);
-  return dump(value);
+  return dump(
+      object<"WaitingJob">(with<"place">(place), part<"JobFields">(job_line_json(job)),
+                           with<"waits">(reason == nullptr ? Out(nullptr) : to_json(*reason, expected_us, reader))));
 }
 
 std::string write_share(const TenantShare& share, std::uint64_t total_gpus) {
@@ -93,30 +88,24 @@ std::string write_share(const TenantShare& share, std::uint64_t total_gpus) {
   const auto optional = [](const std::optional<std::uint64_t>& gpus) { return gpus ? Out(*gpus) : Out(nullptr); };
   const std::uint64_t quota = tenant.quota_gpus.value_or(UINT64_MAX);
   const double total = std::max(1.0, static_cast<double>(total_gpus));
-  return dump(Out{{"tenant", tenant.name},
-                  {"gpusHeld", share.running_gpus},
-                  {"gpusWaiting", share.waiting_gpus},
-                  {"quotaGpus", optional(tenant.quota_gpus)},
-                  {"maxGpus", optional(tenant.max_gpus)},
-                  {"cohort", tenant.cohort},
-                  {"borrowedGpus", share.running_gpus > quota ? share.running_gpus - quota : 0},
-                  {"weight", tenant.weight},
-                  {"share", static_cast<double>(share.running_gpus) /
-                                (total * std::max(tenant.weight, control::Tenant::kLeastWeight))},
-                  {"averageGpus", share.average_gpus}});
+  return dump(object<"Share">(with<"tenant">(tenant.name), with<"gpusHeld">(share.running_gpus),
+                              with<"gpusWaiting">(share.waiting_gpus), with<"quotaGpus">(optional(tenant.quota_gpus)),
+                              with<"maxGpus">(optional(tenant.max_gpus)), with<"cohort">(tenant.cohort),
+                              with<"borrowedGpus">(share.running_gpus > quota ? share.running_gpus - quota : 0),
+                              with<"weight">(tenant.weight),
+                              with<"share">(static_cast<double>(share.running_gpus) /
+                                            (total * std::max(tenant.weight, control::Tenant::kLeastWeight))),
+                              with<"averageGpus">(share.average_gpus)));
 }
 
 std::string write_stranded(const scheduler::StrandedGpus& stranded, std::size_t shapes, std::uint64_t seq) {
   Out beside = Out::array();
   for (const auto& job : stranded.beside) {
     if (beside.size() == 100) break;
-    beside.push_back({{"job", job_name(job.job)}, {"gpus", job.gpus}});
+    beside.push_back(object<"Stranded.beside">(with<"job">(job_name(job.job)), with<"gpus">(job.gpus)));
   }
-  return dump(Out{{"freeGpus", stranded.free},
-                  {"strandedGpus", stranded.stranded},
-                  {"jobsAskedAbout", shapes},
-                  {"beside", std::move(beside)},
-                  {"seq", seq}});
+  return dump(object<"Stranded">(with<"freeGpus">(stranded.free), with<"strandedGpus">(stranded.stranded),
+                                 with<"jobsAskedAbout">(shapes), with<"beside">(std::move(beside)), with<"seq">(seq)));
 }
 
 std::string write_defragmentation(const Topology& topology, const std::vector<scheduler::DefragmentStep>& steps,
@@ -125,18 +114,17 @@ std::string write_defragmentation(const Topology& topology, const std::vector<sc
   for (const auto& step : steps) {
     Out moves = Out::array();
     for (const auto& move : step.moves) {
-      moves.push_back({{"job", job_name(move.job)},
-                       {"costGpuSeconds", move.cost_gpu_s},
-                       {"ranks", moves_json(topology, move.ranks)}});
+      moves.push_back(object<"Defragmentation.steps.moves">(with<"job">(job_name(move.job)),
+                                                            with<"costGpuSeconds">(move.cost_gpu_s),
+                                                            with<"ranks">(moves_json(topology, move.ranks))));
     }
     Out frees = Out::array();
     for (const auto domain : step.frees) frees.push_back(topology.name(domain));
-    list.push_back({{"frees", std::move(frees)},
-                    {"freedGpus", step.freed_gpus},
-                    {"costGpuSeconds", step.cost_gpu_s},
-                    {"moves", std::move(moves)}});
+    list.push_back(object<"Defragmentation.steps">(with<"frees">(std::move(frees)), with<"freedGpus">(step.freed_gpus),
+                                                   with<"costGpuSeconds">(step.cost_gpu_s),
+                                                   with<"moves">(std::move(moves))));
   }
-  return dump(Out{{"inFavourOf", nullptr}, {"steps", std::move(list)}, {"seq", seq}});
+  return dump(object<"Defragmentation">(with<"inFavourOf">(nullptr), with<"steps">(std::move(list)), with<"seq">(seq)));
 }
 
 Result<control::PutReservation> read_reservation(const std::string& name, std::string_view body) {
@@ -189,15 +177,11 @@ Result<control::PutReservation> read_reservation(const std::string& name, std::s
 
 std::string write_reservation(const Topology& topology, const control::GpuReservation& reservation) {
   const auto& window = reservation.window;
-  return dump(Out{{"id", window.name},
-                  {"kind", control::to_string(window.kind)},
-                  {"from", time_text(window.from_us)},
-                  {"to", time_text(window.to_us)},
-                  {"tenant", window.tenant.empty() ? Out(nullptr) : Out(window.tenant)},
-                  {"reason", reservation.reason},
-                  {"gpus", window.gpus.size()},
-                  {"nodes", ranks_to_json(topology, window.gpus)},
-                  {"version", reservation.version}});
+  return dump(object<"Reservation">(
+      with<"id">(window.name), with<"kind">(control::to_string(window.kind)), with<"from">(time_text(window.from_us)),
+      with<"to">(time_text(window.to_us)), with<"tenant">(window.tenant.empty() ? Out(nullptr) : Out(window.tenant)),
+      with<"reason">(reservation.reason), with<"gpus">(window.gpus.size()),
+      with<"nodes">(ranks_to_json(topology, window.gpus)), with<"version">(reservation.version)));
 }
 
 Result<control::RepairJob> read_repair(control::JobId id, std::string_view body) {
@@ -246,15 +230,12 @@ std::string write_repair(const Topology& topology, const control::Job& job, cons
     placement.predicted = prediction;
     return predicted_json(placement);
   };
-  return dump(Out{{"job", control::to_string(job.id)},
-                  {"lost", std::move(lost)},
-                  {"drains", std::move(drains)},
-                  {"predictedBefore", predicted(repair.before)},
-                  {"predictedAfter", predicted(repair.after)},
-                  {"lostGpuSeconds", repair.lost_gpu_s},
-                  {"placedAnew", repair.plan.moved_whole},
-                  {"within", repair.plan.moved_whole ? Out(nullptr) : Out(fabric::to_string(repair.plan.nearest))},
-                  {"moves", moves_json(topology, repair.plan.moves)}});
+  return dump(object<"RepairPlan">(
+      with<"job">(control::to_string(job.id)), with<"lost">(std::move(lost)), with<"drains">(std::move(drains)),
+      with<"predictedBefore">(predicted(repair.before)), with<"predictedAfter">(predicted(repair.after)),
+      with<"lostGpuSeconds">(repair.lost_gpu_s), with<"placedAnew">(repair.plan.moved_whole),
+      with<"within">(repair.plan.moved_whole ? Out(nullptr) : Out(fabric::to_string(repair.plan.nearest))),
+      with<"moves">(moves_json(topology, repair.plan.moves))));
 }
 
 }  // namespace railweave::api

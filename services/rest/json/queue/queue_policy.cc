@@ -1,6 +1,7 @@
 #include "services/rest/json/queue/queue_policy.h"
 
 #include "services/control/codec/queue_policy_json.h"
+#include "services/json/contract_object.h"
 
 namespace railweave::api {
 
@@ -16,9 +17,8 @@ Result<QueuePolicy> read_queue_policy(std::string_view body) {
 }
 
 std::string write_queue_policy(const QueuePolicy& policy, std::uint64_t version) {
-  Out value = shown_policy(policy);
-  value["version"] = version;
-  return dump(value);
+  return dump(
+      object<"QueuePolicyAnswer">(whole_part<"QueueRuleFields">(shown_policy(policy)), with<"version">(version)));
 }
 
 }  // namespace railweave::api

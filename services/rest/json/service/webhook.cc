@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "fabric/base/text/time_text.h"
-#include "services/json/json_out.h"
+#include "services/json/contract_object.h"
 #include "services/json/strict_json.h"
 #include "services/rest/json/time_value.h"
 
@@ -23,6 +23,24 @@ bool is_event_type(std::string_view type) {
          type.substr(0, dot).find_first_not_of(kLetters) == std::string_view::npos &&
          type.substr(dot + 1).find_first_not_of(kLetters) == std::string_view::npos;
 }
+
+struct Secret {
+  void read(ObjectReader& reader, std::string_view name, std::string& into) const {
+    std::optional<std::string> secret;
+    reader.read_text(name, secret);
+    if (!secret) return;
+    const bool printable = std::ranges::all_of(*secret, [](char c) { return c >= ' ' && c <= '~'; });
+    if (secret->size() < Webhook::kMinSecret || secret->size() > Webhook::kMaxSecret || !printable) {
+      reader.set_error(
+          name, fmt::format("must be {} to {} printable ASCII characters", Webhook::kMinSecret, Webhook::kMaxSecret));
+    }
+    into = std::move(*secret);
+  }
+};
+
+constexpr auto kSpecFields = request_fields<"WebhookSpec">(
+    required_field<"url">(&Webhook::url), field<"types">(&Webhook::types, Strings{Webhook::kMaxTypes}),
+    field<"muted">(&Webhook::muted), field<"tenant">(&Webhook::tenant), field<"secret">(&Webhook::secret, Secret()));
 
 std::string_view state_of(const Webhook& webhook) {
   if (webhook.disabled) return "disabled";
@@ -45,13 +63,7 @@ Result<Webhook> read_webhook(const std::string& name, std::string_view body) {
   Webhook webhook;
   webhook.name = name;
   ObjectReader reader(*value, "");
-  reader.require("url");
-  reader.read("url", webhook.url);
-  reader.read("types", webhook.types, Webhook::kMaxTypes);
-  reader.read("muted", webhook.muted);
-  reader.read("tenant", webhook.tenant);
-  std::optional<std::string> secret;
-  reader.read_text("secret", secret);
+  read_fields(reader, webhook, kSpecFields);
   if (webhook.url.size() > Webhook::kMaxUrl) {
     reader.set_error("url", fmt::format("is longer than {} bytes", Webhook::kMaxUrl));
   }
@@ -60,33 +72,19 @@ Result<Webhook> read_webhook(const std::string& name, std::string_view body) {
       reader.set_error("types", shown(type) + " is no type of events", "like job.placed, or job. for all of jobs");
     }
   }
-  if (secret) {
-    const bool printable = std::ranges::all_of(*secret, [](char c) { return c >= ' ' && c <= '~'; });
-    if (secret->size() < Webhook::kMinSecret || secret->size() > Webhook::kMaxSecret || !printable) {
-      reader.set_error("secret", fmt::format("must be {} to {} printable ASCII characters", Webhook::kMinSecret,
-                                             Webhook::kMaxSecret));
-    }
-    webhook.secret = *secret;
-  }
+
   if (auto done = reader.finish(); !done) return std::unexpected(done.error());
   return webhook;
 }
 
 std::string write_webhook(const Webhook& webhook) {
-  return dump(Out{{"id", webhook.name},
-                  {"url", webhook.url},
-                  {"types", webhook.types},
-                  {"muted", webhook.muted},
-                  {"tenant", webhook.tenant.empty() ? Out(nullptr) : Out(webhook.tenant)},
-                  {"state", state_of(webhook)},
-                  {"deliveredUpTo", webhook.cursor},
-                  {"lastDeliveryAt", time_or_null(webhook.delivered_us)},
-                  {"failingSince", time_or_null(webhook.failing_since_us)},
-                  {"failures", webhook.failures},
-                  {"lastError", webhook.last_error.empty() ? Out(nullptr) : Out(webhook.last_error)},
-                  {"setBy", webhook.put_by},
-                  {"setAt", time_text(webhook.put_us)},
-                  {"version", webhook.version}});
+  return dump(object<"Webhook">(
+      with<"id">(webhook.name), with<"url">(webhook.url), with<"types">(webhook.types), with<"muted">(webhook.muted),
+      with<"tenant">(webhook.tenant.empty() ? Out(nullptr) : Out(webhook.tenant)), with<"state">(state_of(webhook)),
+      with<"deliveredUpTo">(webhook.cursor), with<"lastDeliveryAt">(time_or_null(webhook.delivered_us)),
+      with<"failingSince">(time_or_null(webhook.failing_since_us)), with<"failures">(webhook.failures),
+      with<"lastError">(webhook.last_error.empty() ? Out(nullptr) : Out(webhook.last_error)),
+      with<"setBy">(webhook.put_by), with<"setAt">(time_text(webhook.put_us)), with<"version">(webhook.version)));
 }
 
 }  // namespace railweave::api
