@@ -23,10 +23,16 @@ class LaneWalk {
   // Ascending, each once.
   std::vector<DirectedLink> links(const Reservation& one) {
     std::vector<PortId> ports;
-    for (const HosePort& port : one.ports) ports.push_back(port.port);
+    senders_.clear();
+    for (const HosePort& port : one.ports) {
+      ports.push_back(port.port);
+      if (port.send_mbps > 0) senders_.insert(port.port);
+    }
     for (const PatternFlow& flow : one.flows) {
-      ports.push_back(flow.ports.from);
-      ports.push_back(flow.ports.to);
+      for (const PortId port : {flow.ports.from, flow.ports.to}) {
+        ports.push_back(port);
+        senders_.insert(port);
+      }
     }
     sort_once(ports);
     // Ports in different planes never meet.
@@ -42,6 +48,7 @@ class LaneWalk {
       if (together.size() < 2) continue;
       std::vector<SwitchId> sources;
       for (const PortId port : together) {
+        if (!senders_.contains(port)) continue;
         sources.push_back(topology_.switch_of(topology_.peer(port)));
         links_.push_back(directed_link(topology_, port));
       }
@@ -78,6 +85,7 @@ class LaneWalk {
   const Topology& topology_;
   const ForwardingTables& tables_;
   const EgressMap egress_;
+  std::set<PortId> senders_;         // of the reservation at hand; the others only receive
   std::vector<std::uint32_t> seen_;  // by switch
   std::uint32_t token_ = 0;
   std::vector<DirectedLink> links_;

@@ -39,6 +39,7 @@ void PlaneHose::read(PlaneId plane, std::span<const HoseTarget> targets) {
 }
 
 void PlaneHose::note_unrouted(std::size_t target, std::size_t group) {
+  if (groups_[group].digest.send_mbps == 0) return;  // its ports only receive
   ++unrouted_;
   groups_[group].unrouted_receive_mbps += targets_[target].receive_mbps;
   targets_[target].unrouted_send_mbps += groups_[group].digest.send_mbps;

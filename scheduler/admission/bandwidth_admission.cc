@@ -1,6 +1,7 @@
 #include "scheduler/admission/bandwidth_admission.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -30,6 +31,18 @@ std::vector<MessagePart> named_holders(const std::vector<fabric::FullLink::Holde
 }
 
 }  // namespace
+
+std::vector<fabric::HosePort> hose_to(std::span<const fabric::PortId> ports, std::int64_t rate_mbps,
+                                      std::span<const fabric::HosePort> receivers) {
+  std::map<fabric::PortId, fabric::HosePort> hose;
+  for (const fabric::PortId port : ports) hose[port] = {port, rate_mbps, rate_mbps};
+  for (const fabric::HosePort& one : receivers) {
+    hose.try_emplace(one.port, fabric::HosePort{one.port, 0, 0}).first->second.receive_mbps += one.receive_mbps;
+  }
+  std::vector<fabric::HosePort> list;
+  for (const auto& [port, one] : hose) list.push_back(one);
+  return list;
+}
 
 std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link) {
   const fabric::PortId out = fabric::out_port_of(topology, link);
@@ -127,7 +140,7 @@ AdmissionResult BandwidthAdmission::admit(const Contract& contract, const Bandwi
   wanted->order = request.order;
   std::vector<fabric::PortId> ports = request.ports;
   if (hose) {
-    for (const fabric::PortId port : ports) wanted->ports.push_back({port, rate, rate});
+    wanted->ports = hose_to(ports, rate, request.receivers);
   } else {
     wanted->flows = request.flows;
     for (const fabric::PatternFlow& flow : request.flows) ports.push_back(flow.ports.from);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,8 +24,10 @@ namespace railweave::scheduler {
 
 struct BandwidthRequest {
   std::string job;
-  std::string qos_class;                   // empty: the contract's first, else the plan's first for bandwidth
-  std::vector<fabric::PortId> ports;       // adapters' ports of the job
+  std::string qos_class;              // empty: the contract's first, else the plan's first for bandwidth
+  std::vector<fabric::PortId> ports;  // adapters' ports of the job
+  std::vector<fabric::HosePort>
+      receivers;  // of a hose: ports of others that the job's send to as well, what each receives
   std::vector<fabric::PatternFlow> flows;  // of a pattern; rates are the flows' own
   std::uint64_t order = 0;                 // of admission: the event's number
   std::optional<std::uint8_t> lane;        // of its own that it has now, and keeps where it can
@@ -78,6 +81,11 @@ class BandwidthAdmission {
   fabric::PortPromises promises_;
   unsigned owned_lanes_;
 };
+
+// Any traffic from these ports, each of which sends and receives at most the rate among them, to each other and to
+// receivers, which send nothing and may be among them. Ascending, each port once.
+std::vector<fabric::HosePort> hose_to(std::span<const fabric::PortId> ports, std::int64_t rate_mbps,
+                                      std::span<const fabric::HosePort> receivers);
 
 std::string directed_link_text(const fabric::Topology& topology, fabric::DirectedLink link);
 
