@@ -363,7 +363,7 @@ Check::JobLoad Check::hose_load(const JobCheck& check) {
   std::unordered_map<PortNumber, std::vector<std::pair<std::size_t, std::size_t>>> crossing;
   for (std::size_t s = 0; s < ports.size(); ++s) {
     for (std::size_t d = 0; d < ports.size(); ++d) {
-      if (s == d || parts[s] != parts[d] || !how[s].empty()) continue;
+      if (s == d || parts[s] != parts[d] || !how[s].empty() || ports[s].send == 0) continue;
       route(check, ports[s], ports[d]);
       for (const PortNumber port : path_) crossing[port].emplace_back(s, d);
     }

@@ -48,7 +48,39 @@ Promises::Promises(const Outside& outside, const Network& network, Verdict& verd
   cabled_ = cabled_parts_of(network);
   for (const Json& one : outside.contracts) contracts_[one.at("id").get<std::string>()] = one;
   for (const Json& one : outside.links_down) links_down_.insert(in_order(one.at("id").get<std::string>()));
+  for (const Json& one : outside.jobs) {
+    if (one.at("state") != "placed") continue;
+    auto& ports = ports_of_[one.at("job").get<std::string>()];
+    for (const Json& rank : one.at("ranks")) {
+      for (const Json& nic : rank.at("nics")) ports.insert(nic.at("port").get<std::string>());
+    }
+  }
   for (const Json& one : outside.jobs) read_job(one, network, verdict);
+}
+
+void Promises::read_receivers(const Json& spec, const Network& network, Promise& promise) const {
+  const Json request = spec.value("bandwidth", Json());
+  const std::int64_t mbps = mbps_of(request.is_object() ? request.value("betweenRolesGbpsPerPort", Json(0)) : Json(0));
+  if (mbps <= 0 || promise.pattern) return;
+  const auto part = [&](const PortName& port) {
+    const auto peer = network.peer.find(port);
+    const auto at = peer == network.peer.end() ? cabled_.end() : cabled_.find(switch_of(peer->second));
+    return at == cabled_.end() ? SIZE_MAX : at->second;
+  };
+  std::set<std::size_t> own;
+  for (const PortName& port : promise.ports) own.insert(part(port));
+  own.erase(SIZE_MAX);
+  std::set<std::string> receivers;
+  for (const Json& peer : spec.value("peers", Json::array())) {
+    if (peer.at("sends").get<bool>()) receivers.insert(peer.at("job").get<std::string>());
+  }
+  for (const std::string& job : receivers) {
+    const auto ports = ports_of_.find(job);
+    if (ports == ports_of_.end()) continue;
+    for (const PortName& port : ports->second) {
+      if (own.contains(part(port))) promise.receiving[port] += mbps;
+    }
+  }
 }
 
 void Promises::read_job(const Json& job, const Network& network, Verdict& verdict) {
@@ -104,6 +136,7 @@ void Promises::read_job(const Json& job, const Network& network, Verdict& verdic
   if (terms.at("basis") == "perJob" && !promise.ports.empty()) {
     promise.rate_mbps /= static_cast<std::int64_t>(promise.ports.size());
   }
+  read_receivers(spec, network, promise);
   if (promise.pattern && !promise.at_risk) {
     promise.flows =
         promise.on_network ? pattern_flows(job, network, cabled_, promise.rate_mbps) : PatternFlows{};  // none at all
@@ -171,14 +204,23 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
     differs("was given lane " + promise.lane_number.dump() + ", not " + job.at("lane").dump());
   }
   if (!promise.pattern) {
+    std::map<PortName, std::pair<std::int64_t, std::int64_t>> rates;  // to send and to receive
+    for (const PortName& port : promise.ports) rates[port] = {promise.rate_mbps, promise.rate_mbps};
+    for (const auto& [port, mbps] : promise.receiving) rates[port].second += mbps;
     std::set<PortName> ports;
     for (const Json& one : job.at("ports")) {
-      ports.insert(one.at("port").get<std::string>());
-      if (one.at("sendMbps") == promise.rate_mbps && one.at("receiveMbps") == promise.rate_mbps) continue;
-      differs(fmt::format("{} is promised {} Mb/s in each direction", one.at("port").get<std::string>(),
-                          promise.rate_mbps));
+      const auto port = one.at("port").get<std::string>();
+      ports.insert(port);
+      const auto at = rates.find(port);
+      if (at == rates.end()) continue;  // said below
+      const auto [send, receive] = at->second;
+      if (one.at("sendMbps") == send && one.at("receiveMbps") == receive) continue;
+      differs(fmt::format("{} is promised to send {} Mb/s and to receive {}", port, send, receive));
     }
-    if (ports != promise.ports || ports.size() != job.at("ports").size()) differs("its ranks have other ports");
+    if (ports.size() != rates.size() || ports.size() != job.at("ports").size() ||
+        std::ranges::any_of(ports, [&](const PortName& port) { return !rates.contains(port); })) {
+      differs("its ranks, or those of roles that it sends to, have other ports");
+    }
     return;
   }
   compare_flows(promise, job, verdict);

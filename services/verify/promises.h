@@ -33,7 +33,8 @@ struct Promise {
   bool on_network = true;      // false: all its ranks are in one host or NVLink domain, so that a pattern needs nothing
   std::int64_t rate_mbps = 0, reserved_permille = 1000;
   std::set<PortName> ports;
-  std::optional<PatternFlows> flows;  // of a pattern; none: they cannot be computed from the files
+  std::map<PortName, std::int64_t> receiving;  // Mb/s, of ports of roles that it sends to, by its own request
+  std::optional<PatternFlows> flows;           // of a pattern; none: they cannot be computed from the files
 };
 
 class Promises {
@@ -58,6 +59,8 @@ class Promises {
  private:
   using Json = nlohmann::json;
   void read_job(const Json& job, const Network& network, Verdict& verdict);
+  // To which ports of other roles the promise reaches: those that cables join to some of its own.
+  void read_receivers(const Json& spec, const Network& network, Promise& promise) const;
   void compare_job(const Promise& promise, const Json& job, Verdict& verdict) const;
   void compare_flows(const Promise& promise, const Json& job, Verdict& verdict) const;
 
@@ -67,6 +70,7 @@ class Promises {
   std::set<std::string> links_down_;
   std::optional<std::map<std::string, std::string>> spread_;  // by subnet, those that are not single; none: not given
   std::map<std::string, Promise> promises_;                   // by job
+  std::map<std::string, std::set<PortName>> ports_of_;        // by placed job, guaranteed or not
 };
 
 }  // namespace railweave::verify

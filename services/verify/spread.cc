@@ -86,7 +86,7 @@ std::unordered_map<PortNumber, std::int64_t> spread_bound(SpreadWalk& walk, cons
     if (ports[i].number == kNoPort) continue;
     bound[ports[i].number] = std::min(ports[i].send, receive - ports[i].receive);
     bound[cabling.peer(ports[i].number)] = std::min(ports[i].receive, send - ports[i].send);
-    behind[cabling.switch_behind(ports[i].number)].push_back(i);
+    if (ports[i].send > 0) behind[cabling.switch_behind(ports[i].number)].push_back(i);
   }
   // 2. Ports between switches.
   std::unordered_map<PortNumber, double> received;
