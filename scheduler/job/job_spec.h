@@ -69,6 +69,9 @@ struct BandwidthTerms {
   std::optional<RateMbps> guaranteed;  // in each direction, at each of its ports; 0: best effort
   std::optional<bool> survive_link_failure;
   std::string qos_class;
+  // What each port of a role of its gang that it sends data to may receive from it, beside what that role has of its own; none:
+  // what it sends to other roles is promised nothing.
+  std::optional<RateMbps> between_roles;
   friend bool operator==(const BandwidthTerms&, const BandwidthTerms&) = default;
 };
 

@@ -93,6 +93,14 @@ def refusals(session):
     session.call("submitJobs", 400, "body.missingField", body={"items": two, "gang": {"apart": [{"roles": ["a"]}]}})
     session.call("submitJobs", 400, "body.unknownField", body={"items": two, "gang": {"near": []}})
     session.call("submitJobs", 400, "body.invalidField", body={"items": [{**two[0], "queue": True}], "gang": {}})
+    # A promise of what is sent to another role needs one to send to, and a guarantee that it is a part of.
+    asks = {"bandwidth": {"betweenRolesGbpsPerPort": 1}}
+    problem = session.call("submitJob", 400, "body.invalidField", body={"tenant": TENANT, "gpus": 1, **asks}).json
+    assert problem["errors"][0]["pointer"] == "/bandwidth/betweenRolesGbpsPerPort", problem
+    traffic = [{"from": "a", "to": "b", "bytesPerStep": 1e9}]
+    session.call("submitJobs", 400, "body.invalidField", body={"items": [two[0], {**two[1], **asks}], "gang": {"traffic": traffic}})
+    refused = submit(session, [{**two[0], **asks, "key": "b1"}, {**two[1], "key": "b2"}], traffic=traffic)
+    assert [item["problem"]["code"] for item in refused] == ["admission.betweenRoles", "gang.notPlaced"], refused
 
 
 def by_chance(session):

@@ -48,7 +48,8 @@ std::vector<PortBudget> host_budgets(const ClusterState& state, const GuaranteeB
         const auto at = std::ranges::find(reservation->ports, port, &fabric::HosePort::port);
         if (at == reservation->ports.end()) continue;
         budget.send_mbps += at->send_mbps;
-        budget.receive_mbps += at->receive_mbps;
+        budget.receive_mbps +=
+            std::min(at->receive_mbps, at->send_mbps);  // without what comes for another role by the port
       }
       budgets.push_back(std::move(budget));
     }

@@ -309,15 +309,15 @@ void read_bandwidth(ObjectReader& reader, JobSpec& spec) {
     }
     request.model = *model == "pattern" ? scheduler::BandwidthModel::pattern : scheduler::BandwidthModel::hose;
   }
-  if (fields.has("guaranteedGbpsPerPort")) {
+  const auto read_rate = [&](const char* name, std::optional<RateMbps>& into) {
+    if (!fields.has(name)) return;
     double gbps = 0;
-    fields.read("guaranteedGbpsPerPort", gbps);
-    if (gbps < 0 || gbps > kMaxGbps) {
-      fields.set_error("guaranteedGbpsPerPort", "is no rate from 0 to 1000000 Gb/s");
-    } else {
-      request.guaranteed = RateMbps(std::llround(gbps * 1000));
-    }
-  }
+    fields.read(name, gbps);
+    if (gbps < 0 || gbps > kMaxGbps) return fields.set_error(name, "is no rate from 0 to 1000000 Gb/s");
+    into = RateMbps(std::llround(gbps * 1000));
+  };
+  read_rate("guaranteedGbpsPerPort", request.guaranteed);
+  read_rate("betweenRolesGbpsPerPort", request.between_roles);
   if (fields.has("surviveLinkFailure")) {
     bool survive = false;
     fields.read("surviveLinkFailure", survive);
@@ -477,6 +477,9 @@ Out to_json(const JobSpec& spec) {
       bandwidth["guaranteedGbpsPerPort"] = static_cast<double>(request.guaranteed->value()) / 1000;
     if (request.survive_link_failure) bandwidth["surviveLinkFailure"] = *request.survive_link_failure;
     if (!request.qos_class.empty()) bandwidth["qosClass"] = request.qos_class;
+    if (request.between_roles) {
+      bandwidth["betweenRolesGbpsPerPort"] = static_cast<double>(request.between_roles->value()) / 1000;
+    }
     value["bandwidth"] = bandwidth;
   }
   if (!spec.only_nodes.empty()) value["nodes"] = spec.only_nodes;

@@ -13,6 +13,7 @@
 #include "scheduler/placement/fit/placement_fabric.h"
 #include "scheduler/placement/roles/role_search.h"
 #include "services/control/decide/gang_traffic.h"
+#include "services/control/views/role_receivers.h"
 
 namespace railweave::control {
 namespace {
@@ -41,9 +42,10 @@ class GangSearch {
     std::optional<GangRefusal> first;
     for (std::size_t tries = 0; tries < kMaxTries; ++tries) {
       auto placed = attempt();
-      if (placed) return planned(std::move(*placed));
-      const std::size_t item = placed.error().item;
-      if (!first) first = std::move(placed.error());
+      auto given = placed ? planned(std::move(*placed)) : std::unexpected(std::move(placed.error()));
+      if (given) return given;
+      const std::size_t item = given.error().item;
+      if (!first) first = std::move(given.error());
       if (!ban_group_of(item)) break;
     }
     return std::unexpected(std::move(*first));
@@ -73,16 +75,28 @@ class GangSearch {
   }
 
   // Where roles exchange data and are new, their places are searched together; rules are then of those places.
-  std::vector<PlannedRole> planned(std::vector<RolePlace> placed) {
+  std::expected<std::vector<PlannedRole>, GangRefusal> planned(std::vector<RolePlace> placed) {
     add_peers(specs_, traffic_, placed);
     std::vector<PlannedRole> given;
     for (const RolePlace& role : placed) given.push_back({role.spec, nullptr});
-    if (traffic_.empty() || !are_new(placed) || !search(placed)) return given;
+    if (traffic_.empty() || !are_new(placed) || !search(placed)) return with_promises(std::move(given));
     std::vector<PlannedRole> found;
     for (RolePlace& role : placed) {
       found.push_back({std::move(role.spec), std::make_shared<const scheduler::Placement>(std::move(role.placement))});
     }
-    return all_start(found) ? found : given;
+    if (all_start(found)) return found;
+    return with_promises(std::move(given));
+  }
+  // Of the first roles, guarantees reached to none of the later ones while these were placed one after the other.
+  [[nodiscard]] std::expected<std::vector<PlannedRole>, GangRefusal> with_promises(
+      std::vector<PlannedRole> roles) const {
+    if (std::ranges::none_of(specs_, [](const JobSpec& spec) { return between_roles_mbps(spec) > 0; })) return roles;
+    ClusterState trial = state_;
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      auto job = start_(trial, i, roles[i]);
+      if (!job) return std::unexpected(GangRefusal{i, std::move(job.error())});
+    }
+    return roles;
   }
   // Each where it was found, with its guarantee.
   [[nodiscard]] bool all_start(std::span<const PlannedRole> roles) const {

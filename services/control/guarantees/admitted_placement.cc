@@ -11,6 +11,7 @@
 #include "services/control/guarantees/bandwidth_counterfactuals.h"
 #include "services/control/guarantees/placement_tries.h"
 #include "services/control/guarantees/port_rules.h"
+#include "services/control/guarantees/role_senders.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
 
@@ -139,8 +140,14 @@ std::expected<Grant, Rejection> grant_within_quota(const ClusterState& state, co
                                                    const std::optional<Contract>& terms, GuaranteeBook& book,
                                                    std::vector<scheduler::Rejected::Where>* blocked) {
   if (auto over = over_quota(state, spec, placement)) return std::unexpected(std::move(*over));
-  if (!terms) return Grant{};
+  if (!terms && !receives_from_roles(spec)) return Grant{};
   if (auto brought = book.bring_to(state); !brought) return std::unexpected(refusal(brought.error()));
+  if (!terms) {
+    fabric::Ledger trial = book.ledger();
+    auto renewed = renew_senders(state, spec, "this job", placement, trial, book, blocked);
+    if (!renewed) return std::unexpected(std::move(renewed.error()));
+    return Grant{std::nullopt, nullptr, {}, std::move(*renewed)};
+  }
   return grant(state, {"this job", spec, placement, *terms}, book.ledger(), book, blocked);
 }
 
@@ -154,9 +161,41 @@ std::vector<BlockedLink> blocked_links(const std::vector<scheduler::Rejected::Wh
   return blocked;
 }
 
-std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequest& wanted,
-                                      const fabric::Ledger& ledger, GuaranteeBook& book,
-                                      std::vector<scheduler::Rejected::Where>* blocked) {
+namespace {
+
+JobGuarantee guarantee_of(const Contract& terms, std::size_t ports) {
+  const auto share =
+      static_cast<std::int64_t>(terms.basis == scheduler::RateBasis::per_job ? std::max<std::size_t>(1, ports) : 1);
+  JobGuarantee guarantee;
+  guarantee.qos_class = terms.classes.front();
+  guarantee.promise = terms.promise;
+  guarantee.survives_link_failure = terms.survives_link_failure;
+  guarantee.reserved_permille = terms.reserved_permille;
+  guarantee.isolation = terms.isolation;
+  guarantee.rate = RateMbps(terms.guaranteed.value() / share);
+  guarantee.most = terms.most ? RateMbps(terms.most->value() / share) : RateMbps(0);
+  return guarantee;
+}
+
+// What one may take to be in the guarantee and is not.
+std::vector<std::string> not_promised(const ClusterState& state, const JobSpec& spec,
+                                      const scheduler::Placement& placement) {
+  std::vector<std::string> texts;
+  if (spans_sites(*state.placement_fabric, placement.gpu_of_rank)) {
+    texts.emplace_back("the guarantee holds inside each site: nothing is reserved on the links between them");
+  }
+  if (sends_to_roles(spec) && between_roles_mbps(spec) <= 0) {
+    texts.emplace_back(
+        "the guarantee is of the job's own ports: nothing is reserved for what it sends to other roles, unless "
+        "bandwidth.betweenRolesGbpsPerPort says how much");
+  }
+  return texts;
+}
+
+// Beside what is reserved in the ledger, whatever sends to the job.
+std::expected<Grant, Rejection> grant_own(const ClusterState& state, const GrantRequest& wanted,
+                                          const fabric::Ledger& ledger, GuaranteeBook& book,
+                                          std::vector<scheduler::Rejected::Where>* blocked) {
   const Contract& terms = wanted.terms;
   scheduler::BandwidthRequest request;
   request.job = wanted.job;
@@ -169,16 +208,7 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
                                     {},
                                     "set bandwidth.guaranteedGbpsPerPort to 0 for best effort"}));
   }
-  const auto share = static_cast<std::int64_t>(
-      terms.basis == scheduler::RateBasis::per_job ? std::max<std::size_t>(1, request.ports.size()) : 1);
-  JobGuarantee guarantee;
-  guarantee.qos_class = terms.classes.front();
-  guarantee.promise = terms.promise;
-  guarantee.survives_link_failure = terms.survives_link_failure;
-  guarantee.reserved_permille = terms.reserved_permille;
-  guarantee.isolation = terms.isolation;
-  guarantee.rate = RateMbps(terms.guaranteed.value() / share);
-  guarantee.most = terms.most ? RateMbps(terms.most->value() / share) : RateMbps(0);
+  JobGuarantee guarantee = guarantee_of(terms, request.ports.size());
   if (guarantee.rate.value() == 0) {
     return std::unexpected(refusal({ErrorKind::impossible,
                                     "admission.nothingPromised",
@@ -186,19 +216,23 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
                                     {},
                                     {}}));
   }
-  std::vector<std::string> not_covered;
-  if (spans_sites(*state.placement_fabric, wanted.placement.gpu_of_rank)) {
-    not_covered.emplace_back("the guarantee holds inside each site: nothing is reserved on the links between them");
+  if (between_roles_mbps(wanted.spec) > guarantee.rate.value()) {
+    return std::unexpected(
+        refusal({ErrorKind::impossible,
+                 "admission.betweenRoles",
+                 fmt::format("its own ports are guaranteed {}: those of other roles cannot be promised {}",
+                             rate_text(guarantee.rate), rate_text(RateMbps(between_roles_mbps(wanted.spec)))),
+                 "/bandwidth/betweenRolesGbpsPerPort",
+                 {}}));
   }
-  if (!wanted.spec.peers.empty()) {
-    not_covered.emplace_back(
-        "the guarantee is of the job's own ports: nothing is reserved for what it exchanges with other roles");
-  }
+  std::vector<std::string> not_covered = not_promised(state, wanted.spec, wanted.placement);
+  request.receivers = receiving_ports(*state.placement_fabric, book.routes()->scope(), state.jobs, wanted.spec,
+                                      wanted.placement.gpu_of_rank);
   if (terms.promise == fabric::TrafficPromise::pattern) {
     request.flows = job_pattern(*state.placement_fabric, book.routes()->scope(), wanted.spec,
                                 wanted.placement.gpu_of_rank, guarantee.rate);
     // On one host or in one NVLink domain the job sends nothing over the network: nothing to reserve.
-    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, std::move(not_covered)};
+    if (request.flows.empty()) return Grant{std::move(guarantee), nullptr, std::move(not_covered), {}};
   }
   const auto held = ports_hold(state, book.classes(), book);
   if (!held) return std::unexpected(refusal(held.error()));
@@ -231,13 +265,32 @@ std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequ
     if (basis) guarantee.basis = std::move(*basis);
   }
   for (const auto& warning : not_covered) admitted.warnings.push_back(warning);
-  return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings)};
+  return Grant{std::move(guarantee), std::move(admitted.reservation), std::move(admitted.warnings), {}};
+}
+
+}  // namespace
+
+std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequest& wanted,
+                                      const fabric::Ledger& ledger, GuaranteeBook& book,
+                                      std::vector<scheduler::Rejected::Where>* blocked) {
+  const JobPtr here = state.jobs.find(parse_job_id(wanted.job).value_or(JobId()));
+  const bool stays =
+      here != nullptr && here->holds_gpus() && here->placement.gpu_of_rank == wanted.placement.gpu_of_rank;
+  // Where it is already, what sends to it has that reserved.
+  if (stays || !receives_from_roles(wanted.spec)) return grant_own(state, wanted, ledger, book, blocked);
+  fabric::Ledger trial = ledger;
+  auto renewed = renew_senders(state, wanted.spec, wanted.job, wanted.placement, trial, book, blocked);
+  if (!renewed) return std::unexpected(std::move(renewed.error()));
+  auto own = grant_own(state, wanted, trial, book, blocked);
+  if (own) own->renewed = std::move(*renewed);
+  return own;
 }
 
 Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSpec& spec) {
   const auto contract = state.contracts->find(spec.tenant);
   const bool asks = spec.bandwidth && spec.bandwidth->guaranteed && spec.bandwidth->guaranteed->value() > 0;
   if (contract == state.contracts->end()) {
+    if (auto checked = check_between_roles(spec, nullptr); !asks && !checked) return std::unexpected(checked.error());
     if (!asks) return std::nullopt;
     return fail(ErrorKind::impossible, "admission.noContract",
                 "tenant " + spec.tenant + " has no contract, so no bandwidth can be guaranteed", "/bandwidth",
@@ -275,6 +328,9 @@ Result<std::optional<Contract>> job_terms(const ClusterState& state, const JobSp
       }
       terms.classes = {request.qos_class};
     }
+  }
+  if (auto checked = check_between_roles(spec, terms.guaranteed.value() > 0 ? &terms : nullptr); !checked) {
+    return std::unexpected(checked.error());
   }
   if (terms.guaranteed.value() <= 0) return std::nullopt;
   if (terms.most && *terms.most < terms.guaranteed) terms.most = terms.guaranteed;
@@ -317,7 +373,7 @@ std::expected<AdmittedPlacement, Rejection> admitted_placement(const ClusterStat
     return std::unexpected(as_answer(state, std::move(placed.error())));
   }
   Rejection refused = std::move(placed.error());
-  if (fits_on_no_cable(state, spec, **terms)) {
+  if (*terms && fits_on_no_cable(state, spec, **terms)) {
     refused.error.kind = ErrorKind::impossible;
     refused.error.code = "admission.neverFits";
   }

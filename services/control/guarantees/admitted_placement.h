@@ -22,7 +22,7 @@ Rejection as_answer(const ClusterState& state, Rejection rejection);
 
 // The terms of the job's guarantee: its request within its tenant's contract, else the contract's own terms, with the
 // job's class and rate. None: best effort. Errors: impossible "admission.noContract",
-// "admission.overContract"; "admission.classNotAllowed", "admission.unknownClass".
+// "admission.overContract", "admission.betweenRoles"; "admission.classNotAllowed", "admission.unknownClass".
 Result<std::optional<scheduler::Contract>> job_terms(const ClusterState& state, const scheduler::JobSpec& spec);
 
 // The refusal if the placement exceeds the contract's GPUs or NVLink domains: "contracts.gpuLimit", "nvlink.overQuota".
@@ -73,13 +73,15 @@ struct Grant {
   std::optional<JobGuarantee> guarantee;
   fabric::ReservationPtr reservation;  // null: it sends nothing over the network
   std::vector<std::string> warnings;
+  // What jobs that send to it have reserved then, in the place of what they have.
+  std::vector<fabric::ReservationPtr> renewed;
 };
 std::expected<Grant, Rejection> grant(const ClusterState& state, const GrantRequest& wanted,
                                       const fabric::Ledger& ledger, GuaranteeBook& book,
                                       std::vector<scheduler::Rejected::Where>* blocked = nullptr);
 
 // The guarantee of "this job" beside those in the book, which is brought to the state; refused as over_quota() and grant().
-// Without terms it is best effort.
+// Without terms it is best effort, and refused only where the guarantees of jobs that send to it do not reach it.
 std::expected<Grant, Rejection> grant_within_quota(const ClusterState& state, const scheduler::JobSpec& spec,
                                                    const scheduler::Placement& placement,
                                                    const std::optional<scheduler::Contract>& terms, GuaranteeBook& book,

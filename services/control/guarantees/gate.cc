@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/control/guarantees/admitted_placement.h"
+#include "services/control/guarantees/role_senders.h"
 
 namespace railweave::control {
 namespace {
@@ -99,7 +100,7 @@ Message GuaranteeGate::start(const scheduler::QueuedJob& job, scheduler::Placeme
     if (counts_domains) domains_counted_.insert(job.spec->tenant);
     return Message();
   };
-  if (!*terms) {
+  if (!*terms && !receives_from_roles(*job.spec)) {
     if (ledger_) {
       for (const auto id : evicted) release_from(*ledger_, id);
     }
@@ -109,11 +110,18 @@ Message GuaranteeGate::start(const scheduler::QueuedJob& job, scheduler::Placeme
   fabric::Ledger trial = *ledger_;
   if (!evicted.empty()) searched_.clear();
   for (const auto id : evicted) release_from(trial, id);
+  if (!*terms) {  // best effort, where what others send to it is guaranteed
+    auto renewed = renew_senders(state_, *job.spec, to_string(JobId(job.id)), placement, trial, book_, nullptr);
+    if (!renewed) return renewed.error().error.whole();
+    ledger_ = std::move(trial);
+    return pass();
+  }
   auto admitted = grant_somewhere(job, **terms, trial, placement, placer);
   if (!admitted) {
     if (!evicted.empty()) searched_.clear();
     return admitted.error();
   }
+  put_renewed(trial, admitted->renewed);
   if (admitted->reservation != nullptr) trial.reserve(admitted->reservation);
   ledger_ = std::move(trial);
   granted_.insert_or_assign(job.id, std::move(*admitted));

@@ -15,6 +15,7 @@
 #include "services/control/guarantees/coverage.h"
 #include "services/control/guarantees/job_repair.h"
 #include "services/control/guarantees/port_rules.h"
+#include "services/control/guarantees/role_senders.h"
 #include "services/control/views/site_link_jobs.h"
 
 namespace railweave::control {
@@ -54,8 +55,9 @@ class Recheck {
     }
   }
 
-  // 1. A reservation for failures is used up when the routes it was computed for no longer exist.
-  void use_up_coverage(bool rerouted) {
+  // 1. A reservation for failures is used up when the routes it was computed for no longer exist. elsewhere: jobs that send to
+  // a role which is not where it was; theirs was computed for other ports.
+  void use_up_coverage(bool rerouted, const std::set<JobId>& elsewhere) {
     std::set<JobId> concerned(book_.crossing().begin(), book_.crossing().end());
     // Where another subnet manager's tables are in force now, failures lead to routes that are not known.
     for (const auto& [id, standing] : standings_) {
@@ -64,7 +66,9 @@ class Recheck {
     for (const JobId id : concerned) {
       const auto at = standings_.find(id);
       if (at == standings_.end() || at->second.reservation == nullptr) continue;
-      if (at->second.covered && rerouted) {
+      const bool is_of_other_ports = at->second.covered && elsewhere.contains(id);
+      if (is_of_other_ports && !rerouted && cover_now(at->second)) continue;
+      if (at->second.covered && (rerouted || is_of_other_ports)) {
         at->second.covered = false;
         auto wanted = book_.plain(*at->second.job);
         (void)ledger_.release(at->second.reservation->job, at->second.reservation->qos_class);
@@ -230,8 +234,7 @@ class Recheck {
 
   // 6. Covers failures again if few of them are unknown; the other jobs are left to coverage.h.
   void cover_again() {
-    const auto basis = basis_of(after_.view);
-    if (!basis) return;
+    if (!basis_of(after_.view)) return;
     std::size_t budget = kFailuresPerStep;
     for (auto& [id, standing] : standings_) {
       if (standing.reservation == nullptr || standing.covered) continue;
@@ -242,17 +245,7 @@ class Recheck {
         continue;
       }
       budget -= unknown;
-      auto wanted = book_.surviving(*standing.job);
-      if (!wanted || !wanted->complete || wanted->reservation == nullptr) continue;
-      (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
-      wanted->reservation = fabric::with_lane(wanted->reservation, standing.reservation->lane);
-      if (ledger_.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty() &&
-          fabric::lane_is_free(ledger_, *wanted->reservation) && full_ports(*wanted->reservation).empty()) {
-        standing.reservation = std::move(wanted->reservation);
-        standing.covered = true;
-        basis_[id] = *basis;
-      }
-      ledger_.reserve(standing.reservation);
+      (void)cover_now(standing);
     }
   }
 
@@ -295,6 +288,24 @@ class Recheck {
   }
 
  private:
+  // On the present routes, in the place of what it has, where that takes little to compute and fits. False: nothing is changed.
+  bool cover_now(Standing& standing) {
+    const auto basis = basis_of(after_.view);
+    if (!basis || book_.unknown_failures(*standing.job) > kFailuresPerStep) return false;
+    auto wanted = book_.surviving(*standing.job);
+    if (!wanted || !wanted->complete || wanted->reservation == nullptr) return false;
+    (void)ledger_.release(standing.reservation->job, standing.reservation->qos_class);
+    wanted->reservation = fabric::with_lane(wanted->reservation, standing.reservation->lane);
+    const bool fits = ledger_.full_links(wanted->reservation->loads, wanted->reservation->qos_class, 1).empty() &&
+                      fabric::lane_is_free(ledger_, *wanted->reservation) && full_ports(*wanted->reservation).empty();
+    if (fits) {
+      standing.reservation = std::move(wanted->reservation);
+      standing.covered = true;
+      basis_[standing.job->id] = *basis;
+    }
+    ledger_.reserve(standing.reservation);
+    return fits;
+  }
   [[nodiscard]] bool is_full(fabric::DirectedLink link, std::uint8_t qos_class) const {
     return ledger_.reserved_mbps(link, qos_class) > ledger_.limit_mbps(link, qos_class);
   }
@@ -337,7 +348,10 @@ class Recheck {
 
   void lapse_cut(Standing& standing) {
     at_risk_.insert(standing.job->id);
-    standing.reason = Message("guarantee.cutOff", {"some of its ports cannot reach each other"});
+    standing.reason = Message("guarantee.cutOff", {between_roles_mbps(standing.job->spec) > 0
+                                                       ? "some of its ports cannot reach each other, or not those of "
+                                                         "a role that it sends to"
+                                                       : "some of its ports cannot reach each other"});
     const auto lost = book_.reach().cut_off(standing.job->placement.gpu_of_rank);
     if (!lost.empty()) standing.reason += ": " + cut_off_text(after_, *standing.job, lost);
     standing.links.clear();
@@ -428,7 +442,7 @@ std::vector<EventBody> all_at_risk(const ClusterState& after, const Error& error
 bool differs(const ClusterState& before, const ClusterState& after) {
   if (before.view_version != after.view_version || before.placement_fabric != after.placement_fabric ||
       before.qos_classes != after.qos_classes || before.port_limits != after.port_limits ||
-      before.subnet_tables != after.subnet_tables) {
+      before.subnet_tables != after.subnet_tables || !reaching_elsewhere(before, after).empty()) {
     return true;
   }
   return std::ranges::any_of(*before.guaranteed, [&](JobId id) {
@@ -449,13 +463,14 @@ std::vector<EventBody> guarantee_changes(const ClusterState& before, const Clust
   const FabricRoutesPtr routes_before = book.routes();
   if (auto brought = book.bring_to(after); !brought) return all_at_risk(after, brought.error(), now_us);
   const bool freed = before.guaranteed->size() > after.guaranteed->size();
+  const auto elsewhere = reaching_elsewhere(before, after);
   Recheck recheck(after, book);
-  recheck.use_up_coverage(book.routes() != routes_before);
+  recheck.use_up_coverage(book.routes() != routes_before, elsewhere);
   recheck.shed();
   recheck.shed_from_ports(before.port_limits != after.port_limits || before.qos_classes != after.qos_classes);
   recheck.separate_lanes();
   recheck.restore();
-  if (freed || links_returned(before, after)) recheck.cover_again();
+  if (freed || !elsewhere.empty() || links_returned(before, after)) recheck.cover_again();
   return recheck.changes(now_us);
 }
 

@@ -7,6 +7,7 @@
 
 #include "fabric/capacity/lane_owners.h"
 #include "fabric/capacity/reroute.h"
+#include "scheduler/admission/bandwidth_admission.h"
 #include "services/control/views/job_ports.h"
 
 namespace railweave::control {
@@ -96,6 +97,7 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
   auto routes = routing_->at(state);
   if (!routes) return std::unexpected(routes.error());
   crossing_.clear();
+  jobs_ = state.jobs;
   if (routes_ == nullptr || fabric_ != state.placement_fabric || classes_ != state.qos_classes ||
       rules_ != state.queue_rules) {
     rebuild(state, std::move(*routes));
@@ -105,8 +107,10 @@ Result<void> GuaranteeBook::bring_to(const ClusterState& state) {
       const JobPtr now = state.guaranteed->contains(id) ? state.jobs.find(id) : nullptr;
       // Another job had its lane on a link when it was added, and may have left it since.
       const bool lacks_lane = entry.reservation != nullptr && entry.reservation->lane != entry.job->guarantee->lane;
-      if (now == entry.job && !lacks_lane) continue;
-      if (now != nullptr && same_reservation(*now, *entry.job) && !lacks_lane) {
+      const bool stays = now != nullptr && !lacks_lane &&
+                         (entry.reservation == nullptr || !reaches_elsewhere(*now, *entry.reservation));
+      if (now == entry.job && stays) continue;
+      if (stays && same_reservation(*now, *entry.job)) {
         entry.job = now;
         continue;
       }
@@ -184,7 +188,15 @@ bool GuaranteeBook::incomplete(JobId job) const {
   return entry != entries_.end() && !entry->second.complete;
 }
 
-std::optional<Reservation> GuaranteeBook::without_loads(const Job& job, const fabric::RoutingScope& scope) const {
+// A role that it sends to has started, moved or ended.
+bool GuaranteeBook::reaches_elsewhere(const Job& now, const Reservation& reservation) const {
+  if (between_roles_mbps(now.spec) <= 0 || now.guarantee->promise != fabric::TrafficPromise::hose) return false;
+  const auto made = without_loads(now, routes_->scope());
+  return made && made->ports != reservation.ports;
+}
+
+std::optional<Reservation> GuaranteeBook::without_loads(const Job& job, const fabric::RoutingScope& scope,
+                                                        const JobAt* receiver) const {
   const JobGuarantee& guarantee = *job.guarantee;
   const auto at = std::ranges::find(*classes_, guarantee.qos_class, &fabric::QosClass::name);
   if (at == classes_->end()) return std::nullopt;
@@ -198,17 +210,19 @@ std::optional<Reservation> GuaranteeBook::without_loads(const Job& job, const fa
   made.lane = guarantee.lane;
   made.order = guarantee_order(*rules_, job);
   if (guarantee.promise == fabric::TrafficPromise::hose) {
-    for (const auto port : job_ports(*fabric_, job.placement.gpu_of_rank)) {
-      made.ports.push_back({port, guarantee.rate.value(), guarantee.rate.value()});
-    }
+    made.ports =
+        scheduler::hose_to(job_ports(*fabric_, job.placement.gpu_of_rank), guarantee.rate.value(),
+                           receiving_ports(*fabric_, scope, jobs_, job.spec, job.placement.gpu_of_rank, receiver));
   } else {
     made.flows = job_pattern(*fabric_, scope, job.spec, job.placement.gpu_of_rank, guarantee.rate);
   }
   return made;
 }
 
-GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) {
-  auto made = without_loads(job, routes_->scope());
+GuaranteeBook::Wanted GuaranteeBook::plain(const Job& job) { return plain_with(job, nullptr); }
+
+GuaranteeBook::Wanted GuaranteeBook::plain_with(const Job& job, const JobAt* receiver) {
+  auto made = without_loads(job, routes_->scope(), receiver);
   if (!made) return {nullptr, false};
   ++computed_;
   made->survives_link_failure = false;
@@ -239,8 +253,9 @@ Result<void> GuaranteeBook::failures_known(const Reservation& wanted) const {
           *subnet + " direct, or opensm)");
 }
 
-Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const FabricRoutesPtr& routes) {
-  auto made = without_loads(job, routes->scope());
+Result<GuaranteeBook::Wanted> GuaranteeBook::surviving_on(const Job& job, const FabricRoutesPtr& routes,
+                                                          const JobAt* receiver) {
+  auto made = without_loads(job, routes->scope(), receiver);
   if (!made) return Wanted{nullptr, false};
   if (auto known = failures_known(*made); !known) return std::unexpected(known.error());
   ++computed_;
@@ -262,6 +277,13 @@ GuaranteeBook::Wanted GuaranteeBook::compute(const JobPtr& job) {
   return wanted ? std::move(*wanted) : plain(*job);
 }
 
+Result<GuaranteeBook::Wanted> GuaranteeBook::reaching(const JobPtr& job, const JobAt& receiver) {
+  if (!job->guarantee->covered) return plain_with(*job, &receiver);
+  const auto made = without_loads(*job, routes_->scope(), &receiver);
+  if (auto few = made ? few_unknown(*made) : Result<void>(); !few) return std::unexpected(few.error());
+  return surviving_on(*job, routes_, &receiver);
+}
+
 Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   if (basis_ != basis) {
     const auto now = basis_of(routes_->input.view);
@@ -274,23 +296,25 @@ Result<FabricRoutesPtr> GuaranteeBook::routes_on(const ViewBasis& basis) {
   return basis_routes_;
 }
 
+// Admission also runs on the control thread, so the number of failures computed per call is bounded. Each refusal
+// computes some of them, so that repeating the request succeeds in the end.
+Result<void> GuaranteeBook::few_unknown(const Reservation& wanted) {
+  const std::size_t unknown = routes_->failures().unknown(*routes_, wanted, *loads_);
+  if (unknown <= kMaxUnknownFailures) return {};
+  routes_->failures().compute(*routes_, wanted, *loads_, kFailuresPerRefusal);
+  return fail(
+      ErrorKind::conflict, "admission.tooManyFailures",
+      fmt::format("the failure of {} links that may change the job's routes is not computed yet, more than {} at once",
+                  unknown, kMaxUnknownFailures),
+      {},
+      "ask POST /v1/placements/query, which computes all of them without delaying changes; then repeat the "
+      "request");
+}
+
 fabric::SurvivingLoadOf GuaranteeBook::surviving_load() {
   return [this](const Reservation& wanted) -> Result<fabric::SurvivingLoad> {
     if (auto known = failures_known(wanted); !known) return std::unexpected(known.error());
-    // Admission also runs on the control thread, so the number of failures computed per call is bounded. Each refusal
-    // computes some of them, so that repeating the request succeeds in the end.
-    const std::size_t unknown = routes_->failures().unknown(*routes_, wanted, *loads_);
-    if (unknown > kMaxUnknownFailures) {
-      routes_->failures().compute(*routes_, wanted, *loads_, kFailuresPerRefusal);
-      return fail(
-          ErrorKind::conflict, "admission.tooManyFailures",
-          fmt::format(
-              "the failure of {} links that may change the job's routes is not computed yet, more than {} at once",
-              unknown, kMaxUnknownFailures),
-          {},
-          "ask POST /v1/placements/query, which computes all of them without delaying changes; then repeat the "
-          "request");
-    }
+    if (auto few = few_unknown(wanted); !few) return std::unexpected(few.error());
     const auto load = routes_->failures().surviving(*routes_, wanted, *loads_);
     if (!load) return std::unexpected(load.error());
     return **load;

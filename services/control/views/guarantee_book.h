@@ -18,6 +18,7 @@
 #include "fabric/capacity/loads_of.h"
 #include "services/control/state/cluster_state.h"
 #include "services/control/views/rank_reach.h"
+#include "services/control/views/role_receivers.h"
 #include "services/control/views/routing_cache.h"
 
 namespace railweave::control {
@@ -57,6 +58,9 @@ class GuaranteeBook {
   };
   [[nodiscard]] Wanted plain(const Job& job);
   [[nodiscard]] Result<Wanted> surviving(const Job& job);
+  // What a job that sends to another role needs while that is at a place: on the routes as they are, and after failures where
+  // the job is covered.
+  [[nodiscard]] Result<Wanted> reaching(const JobPtr& job, const JobAt& receiver);
   // For admission, on the routes of the state. Borrows the book.
   [[nodiscard]] fabric::SurvivingLoadOf surviving_load();
   // Number of link failures that surviving() needs and that are not computed yet; and computing up to `limit` of them.
@@ -80,10 +84,15 @@ class GuaranteeBook {
   void follow_view(FabricRoutesPtr routes);
   void add(const JobPtr& job);
   void drop(Entry& entry);
-  [[nodiscard]] std::optional<fabric::Reservation> without_loads(const Job& job,
-                                                                 const fabric::RoutingScope& scope) const;
+  // receiver: of what it sends to other roles, beside those of the state.
+  [[nodiscard]] std::optional<fabric::Reservation> without_loads(const Job& job, const fabric::RoutingScope& scope,
+                                                                 const JobAt* receiver = nullptr) const;
+  [[nodiscard]] bool reaches_elsewhere(const Job& now, const fabric::Reservation& reservation) const;
   [[nodiscard]] Wanted compute(const JobPtr& job);
-  [[nodiscard]] Result<Wanted> surviving_on(const Job& job, const FabricRoutesPtr& routes);
+  [[nodiscard]] Wanted plain_with(const Job& job, const JobAt* receiver);
+  [[nodiscard]] Result<Wanted> surviving_on(const Job& job, const FabricRoutesPtr& routes,
+                                            const JobAt* receiver = nullptr);
+  [[nodiscard]] Result<void> few_unknown(const fabric::Reservation& wanted);
   [[nodiscard]] Result<FabricRoutesPtr> routes_on(const ViewBasis& basis);
   [[nodiscard]] Result<void> failures_known(const fabric::Reservation& wanted) const;
 
@@ -92,6 +101,7 @@ class GuaranteeBook {
   std::shared_ptr<const fabric::QosClasses> classes_;
   scheduler::PlacementFabricPtr fabric_;
   std::shared_ptr<const QueueRules> rules_;
+  JobTable jobs_;  // of the state
   fabric::Ledger ledger_;
   std::unique_ptr<fabric::HoseLoads> loads_;
   std::unique_ptr<RankReach> reach_;

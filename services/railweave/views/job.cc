@@ -58,6 +58,18 @@ void add_peers(Sheet& sheet, const Json& spec) {
   }
 }
 
+// What of that is in its guarantee.
+std::string to_roles_text(const Json& guarantee, const Json& spec) {
+  const Json& gbps = field(guarantee, "betweenRolesGbpsPerPort");
+  if (gbps.is_number() && gbps.get<double>() > 0) {
+    return "; " + text_of(gbps) + " Gb/s to each port of roles that it sends to";
+  }
+  for (const Json& peer : list(spec, "peers")) {
+    if (flag_of(peer, "sends")) return "; nothing of what it sends to other roles";
+  }
+  return {};
+}
+
 void print_history(Output& output, const Json& job) {
   Table table({{"TIME"}, {"STATE"}, {"BY"}, {"REASON"}});
   for (const auto& change : list(job, "history")) {
@@ -125,6 +137,7 @@ void print_job(Output& output, const Json& job) {
     const bool is_at_risk = state == "atRisk";
     sheet.add("Guaranteed",
               {text_of(guarantee, "guaranteedGbpsPerPort") + " Gb/s per port, class " + text_of(guarantee, "class") +
+                   to_roles_text(guarantee, field(job, "spec")) +
                    (is_at_risk           ? "; at risk: " + text_of(guarantee, "reason")
                     : state == "planned" ? "; planned: not seen in force everywhere (railweave guarantees list)"
                                          : ""),

@@ -13,6 +13,7 @@
 #include "services/control/guarantees/port_rules.h"
 #include "services/control/state/service_levels.h"
 #include "services/control/views/job_ports.h"
+#include "services/control/views/role_receivers.h"
 #include "services/json/contract_object.h"
 #include "services/rest/json/guarantees/certificate.h"
 #include "services/rest/json/guarantees/guarantee_value.h"
@@ -53,6 +54,17 @@ Out tightest_link(const ClusterState& state, const GuaranteeBook& book, const fa
   return link;
 }
 
+// The jobs of other roles to which the guarantee reaches.
+Out receivers_json(const ClusterState& state, const GuaranteeBook& book, const Job& job) {
+  Out receivers = Out::array();
+  for (const auto& one : control::role_receivers(*state.placement_fabric, book.routes()->scope(), state.jobs, job.spec,
+                                                 job.placement.gpu_of_rank)) {
+    receivers.push_back(object<"Guarantee.receivers">(with<"job">(control::to_string(one.job)), with<"role">(one.role),
+                                                      with<"ports">(one.ports)));
+  }
+  return receivers;
+}
+
 // Whether every port of the port's subnet gets the tables that Railweave plans for it.
 bool is_written(const ClusterState& state, fabric::PortId port) {
   const auto subnet = state.topology().subnet(port);
@@ -80,11 +92,13 @@ Out enforcement_json(const scheduler::SourceCap& cap, bool planned) {
   return means;
 }
 
-Out guarantee_out(const JobGuarantee& guarantee, bool in_force, const MessageReader& reader) {
+Out guarantee_out(const JobGuarantee& guarantee, const scheduler::JobSpec& spec, bool in_force,
+                  const MessageReader& reader) {
   const std::string_view state = guarantee.at_risk() ? "atRisk" : in_force ? "holds" : "planned";
   return object<"GuaranteeFields">(
       with<"class">(guarantee.qos_class), with<"model">(guarantee.promise),
       with<"guaranteedGbpsPerPort">(gbps_of(guarantee.rate)),
+      with<"betweenRolesGbpsPerPort">(gbps_of(control::between_roles_mbps(spec))),
       with<"maxGbpsPerPort">(guarantee.most.value() == 0 ? Out(nullptr) : Out(gbps_of(guarantee.most))),
       with<"reservedPermille">(guarantee.reserved_permille),
       with<"surviveLinkFailure">(guarantee.survives_link_failure), with<"covered">(guarantee.covered),
@@ -104,7 +118,8 @@ std::string write_guarantee(const ClusterState& state, const GuaranteeBook& book
   const auto cap = scheduler::source_cap(fabric::PortId(), job.guarantee->rate, job.guarantee->most);
   return dump(object<"Guarantee">(
       with<"job">(control::to_string(job.id)), with<"name">(job.spec.name), with<"tenant">(job.spec.tenant),
-      part<"GuaranteeFields">(guarantee_out(*job.guarantee, in_force, MessageReader::all())),
+      part<"GuaranteeFields">(guarantee_out(*job.guarantee, job.spec, in_force, MessageReader::all())),
+      with<"receivers">(receivers_json(state, book, job)),
       with<"atRiskTotalMs">(static_cast<double>(job.guarantee->at_risk_us(now_us)) / 1000),
       with<"admittedSeq">(job.guarantee->admitted_seq), with<"ports">(ports.size()),
       with<"linksReserved">(held.empty() ? 0 : held.front()->loads.size()),

@@ -13,8 +13,9 @@
 
 namespace railweave::api {
 
-// in_force: what it needs of switches was read from them; else it is planned, unless it is at risk.
-Out guarantee_out(const control::JobGuarantee& guarantee, bool in_force, const MessageReader& reader);
+// in_force: what it needs of switches was read from them; else it is planned, unless it is at risk. spec: of its job.
+Out guarantee_out(const control::JobGuarantee& guarantee, const scheduler::JobSpec& spec, bool in_force,
+                  const MessageReader& reader);
 // planned: nothing of it was seen in force.
 Out enforcement_json(const scheduler::SourceCap& cap, bool planned = false);
 

@@ -127,7 +127,7 @@ std::string write_placement(const JobSpec& spec, const PlacementResult& result, 
       maybe<"alternatives">(is_placed, [&] { return alternatives_json(result.alternatives, compared); }),
       maybe<"guarantee">(
           is_placed,
-          [&] { return promise.guarantee ? guarantee_out(*promise.guarantee, false, reader) : Out(nullptr); }),
+          [&] { return promise.guarantee ? guarantee_out(*promise.guarantee, spec, false, reader) : Out(nullptr); }),
       maybe<"reservation">(is_placed, [&] { return reservation_json(promise); }),
       maybe<"qos">(is_placed, [&] { return qos_json(promise); }),
       maybe<"links">(is_blocked, [&] { return Out::parse(write_blocked_links(*promise.blocked)); }),
@@ -175,7 +175,8 @@ std::string write_job(const control::Job& job, const PlacementFabric& fabric, co
       with<"checkpointedAt">(time_or_null(job.saved_us)),
       with<"steps">(beside.steps ? step_times_json(job.id, beside.steps.get(), reader) : Out(nullptr)),
       with<"damage">(job.damage.empty() ? Out(nullptr) : Out(job.damage.text(reader))),
-      with<"guarantee">(job.guarantee ? guarantee_out(*job.guarantee, beside.guarantee_holds, reader) : Out(nullptr)),
+      with<"guarantee">(job.guarantee ? guarantee_out(*job.guarantee, job.spec, beside.guarantee_holds, reader)
+                                      : Out(nullptr)),
       with<"earlierServiceLevels">(std::move(levels)), with<"nodeList">(job.nodes),
       with<"ranks">(object<"Job.ranks">(with<"count">(job.placement.gpu_of_rank.size()),
                                         with<"href">("/v1/jobs/" + id + "/ranks"))),

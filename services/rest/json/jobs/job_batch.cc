@@ -135,6 +135,18 @@ Result<void> check_gang_traffic(const BatchBody& batch) {
   return {};
 }
 
+// Who asks for a promise of what it sends to other roles says to which.
+Result<void> check_senders(const BatchBody& batch) {
+  for (const BatchItem& item : batch.items) {
+    if (!item.request) continue;
+    const JobSpec& spec = item.request->spec;
+    const bool sends = std::ranges::any_of(batch.traffic, [&](const auto& one) { return one.from == spec.name; });
+    if (sends) continue;
+    if (auto checked = check_sends_to_no_role(spec); !checked) return std::unexpected(item.located(checked.error()));
+  }
+  return {};
+}
+
 // Every role has an item, and all of them start now.
 Result<void> check_gang(const BatchBody& batch) {
   if (!batch.gang) return {};
@@ -186,6 +198,7 @@ Result<BatchBody> read_batch(std::string_view body, bool needs_keys) {
   if (!items) return std::unexpected(std::move(items.error()));
   batch.items = std::move(*items);
   if (auto checked = check_gang(batch); !checked) return std::unexpected(checked.error());
+  if (auto checked = check_senders(batch); !checked) return std::unexpected(checked.error());
   return batch;
 }
 

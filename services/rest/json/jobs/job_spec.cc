@@ -40,7 +40,16 @@ Result<JobSpec> checked_spec(const Json& value) {
 Result<JobRequest> read_job_request(std::string_view body) {
   auto value = parse_json(body);
   if (!value) return std::unexpected(value.error());
-  return job_request_from_json(std::move(*value));
+  auto request = job_request_from_json(std::move(*value));
+  if (!request) return request;
+  if (auto checked = check_sends_to_no_role(request->spec); !checked) return std::unexpected(checked.error());
+  return request;
+}
+
+Result<void> check_sends_to_no_role(const JobSpec& spec) {
+  if (!spec.bandwidth || !spec.bandwidth->between_roles || spec.bandwidth->between_roles->value() == 0) return {};
+  return fail(ErrorKind::invalid, "body.invalidField", "the job sends data to no other role",
+              "/bandwidth/betweenRolesGbpsPerPort", "gang.traffic says what the roles of a gang send each other");
 }
 
 Result<JobRequest> job_request_from_json(Json value) {

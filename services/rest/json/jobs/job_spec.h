@@ -31,6 +31,9 @@ struct JobRequest {
 Result<JobRequest> read_job_request(std::string_view body);
 Result<JobRequest> job_request_from_json(Json value);
 
+// Refuses a promise of what a job sends to other roles: it sends to none.
+Result<void> check_sends_to_no_role(const scheduler::JobSpec& spec);
+
 // Refuses what a what-if does not take.
 Result<void> check_what_if(const JobRequest& request);
 

@@ -17,6 +17,7 @@ export function GuaranteePanel({ guarantee }: { guarantee: Schema['Guarantee'] }
           items={[
             ['Promised', `${rate(guarantee.guaranteedGbpsPerPort)} at each of ${count(guarantee.ports)} ports${guarantee.maxGbpsPerPort === null ? '' : `, at most ${rate(guarantee.maxGbpsPerPort)}`}`],
             ['For', guarantee.model === 'hose' ? 'whatever its ports send each other' : 'the flows of its parallelism'],
+            ...(guarantee.receivers.length > 0 ? [['To other roles', `${rate(guarantee.betweenRolesGbpsPerPort)} to each of ${guarantee.receivers.map((one) => `${count(one.ports)} ports of ${one.role} (${one.job})`).join(', ')}`] as [string, string]] : []),
             ['Class', guarantee.class],
             ['Reserved', `${count(guarantee.linksReserved)} links${guarantee.reservedPermille < 1000 ? `, ${guarantee.reservedPermille / 10}% of the promise: over-committed` : ''}`],
             ['After a link failure', guarantee.surviveLinkFailure ? (guarantee.covered ? 'covered' : 'promised, but used up') : 'not promised'],
