@@ -14,6 +14,7 @@
 #include "services/control/guarantees/role_senders.h"
 #include "services/control/views/job_ports.h"
 #include "services/control/views/nvlink_ownership.h"
+#include "services/control/views/role_terms.h"
 
 namespace railweave::control {
 namespace {

@@ -13,10 +13,6 @@
 
 namespace railweave::control {
 
-// What job_terms() refuses: a promise to other roles without a guarantee, of a pattern, or inside a class, where agents divide
-// budgets among the ports of one job. terms: of the job; null: it is best effort. Kind impossible, "admission.betweenRoles".
-Result<void> check_between_roles(const scheduler::JobSpec& spec, const scheduler::Contract* terms);
-
 // Reserves in the ledger what the guarantees of the jobs need that the job receives data from, with it at this place, in the
 // place of what they have there. Jobs that have nothing in the ledger are passed over. name: as reservations name the job. Refused,
 // with some of them reserved: conflict "admission.linksFull", "admission.lanesTaken" and "admission.notConnected".
