@@ -1,8 +1,11 @@
 #include "services/rest/json/access/tenant.h"
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "fabric/base/text/utf8.h"
+#include "services/control/codec/tenant_json.h"
 #include "services/json/contract_object.h"
 
 namespace railweave::api {
@@ -68,8 +71,10 @@ Result<control::Tenant> read_tenant(const std::string& name, std::string_view bo
 }
 
 std::string write_tenant(const control::Tenant& tenant, std::uint64_t held_gpus) {
-  return dump(object<"Tenant">(with<"id">(tenant.name), fields_of(tenant, kTenantTerms), with<"gpusHeld">(held_gpus),
-                               with<"version">(tenant.version)));
+  Out terms = to_json(tenant);  // as the journal has them, then what it leaves out
+  write_fields(terms, tenant, kTenantTerms);
+  return dump(object<"Tenant">(with<"id">(tenant.name), whole_part<"TenantSpec">(std::move(terms)),
+                               with<"gpusHeld">(held_gpus), with<"version">(tenant.version)));
 }
 
 }  // namespace railweave::api

@@ -15,6 +15,7 @@ struct Gbps {
     if (const auto rate = read_gbps(reader, name)) into = *rate;
   }
   static void read(ObjectReader& reader, std::string_view name, std::optional<RateMbps>& into) {
+    if (!reader.has(name)) return;
     if (const Json* value = reader.take(name); value != nullptr && !value->is_null()) into = read_gbps(reader, name);
   }
   static Out write(RateMbps rate) { return gbps_of(rate); }
