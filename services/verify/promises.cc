@@ -215,11 +215,13 @@ void Promises::compare_job(const Promise& promise, const Json& job, Verdict& ver
       if (at == rates.end()) continue;  // said below
       const auto [send, receive] = at->second;
       if (one.at("sendMbps") == send && one.at("receiveMbps") == receive) continue;
-      differs(fmt::format("{} is promised to send {} Mb/s and to receive {}", port, send, receive));
+      differs(send == receive ? fmt::format("{} is promised {} Mb/s in each direction", port, send)
+                              : fmt::format("{} is promised to send {} Mb/s and to receive {}", port, send, receive));
     }
     if (ports.size() != rates.size() || ports.size() != job.at("ports").size() ||
         std::ranges::any_of(ports, [&](const PortName& port) { return !rates.contains(port); })) {
-      differs("its ranks, or those of roles that it sends to, have other ports");
+      differs(promise.receiving.empty() ? "its ranks have other ports"
+                                        : "its ranks, or those of roles that it sends to, have other ports");
     }
     return;
   }
