@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes what C++ takes from openapi.yaml: field_names.inc, the names of all fields that bodies and answers have,
 schemas.inc and schema_texts.inc, the properties of each object and the texts that they may have (schemas.py), list_fields.inc,
-the fields of the items of each list whose `fields` selects some, and event_kinds.inc of services/control/events, who is shown
-which event.
+the fields of the items of each list whose `fields` selects some, event_data.inc, event_shapes.inc and event_shape_fields.inc, what
+is shown of the data of events (event_shapes.py), and event_kinds.inc of services/control/events, who is shown which event.
 
 generate.py [--check]     --check: exit code 1 where one of them is not what this writes
 """
@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import event_data  # noqa: E402
 from from_contract import contract, resolved, write_or_check  # noqa: E402
 
+from event_shapes import shape_files  # noqa: E402
 from schemas import parts, schema_rows  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -55,8 +56,7 @@ def list_fields(document):
 def event_kinds(document):
     for kind, rules in event_data.kinds(document).items():
         audience = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in rules["for"])
-        secret = f', "{rules["secret"]}"' if "secret" in rules else ""
-        yield f'{{"{kind}", EventAudience::{audience}{secret}}},\n'
+        yield f'{{"{kind}", EventAudience::{audience}}},\n'
 
 
 def main():
@@ -69,8 +69,10 @@ def main():
     if faults:
         print("\n".join(faults))
         return 1
+    fields, shapes, data = shape_files(document)
     files = {HERE / "field_names.inc": names, HERE / "schemas.inc": schemas, HERE / "schema_texts.inc": schema_texts,
-             HERE / "list_fields.inc": lists, EVENT_KINDS: "".join(event_kinds(document))}
+             HERE / "list_fields.inc": lists, HERE / "event_shape_fields.inc": fields, HERE / "event_shapes.inc": shapes,
+             HERE / "event_data.inc": data, EVENT_KINDS: "".join(event_kinds(document))}
     return max(write_or_check(file, made_by + text, "api/contract/generate.py") for file, text in files.items())
 
 

@@ -169,7 +169,7 @@ MAY_INCLUDE = {
     "services/rest/replication": ["fabric/base", "fabric/base/text", "api/http/message", "api/http/dispatch", "api/client", "services/rest/access"],
     # Who a caller is and what it may call.
     "services/rest/access": ["fabric/base", "fabric/base/log", "fabric/base/worker", "fabric/base/text", "db", "services/json", "services/control/state", "services/control/events", "services/control/codec",
-                             "api/http/message", "api/http/dispatch", "api/client"],
+                             "api/contract", "api/http/message", "api/http/dispatch", "api/client"],
     # Events sent to users' addresses.
     "services/webhooks": ["fabric/base", "fabric/base/log", "fabric/base/worker", "db", "api/client", "services/control", "services/control/events", "services/control/codec",
                           "services/json", "services/rest/access"],

@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "fabric/base/text/time_text.h"
 #include "fabric/formats/read_fabric.h"
 #include "services/control/codec/access_token_json.h"
 #include "services/control/codec/event_body.h"
@@ -27,7 +26,6 @@
 #include "services/control/codec/tenant_json.h"
 #include "services/control/codec/webhook_json.h"
 #include "services/control/events/apply.h"
-#include "services/control/events/event_kind.h"
 #include "services/json/record.h"
 
 namespace railweave::api {
@@ -416,66 +414,6 @@ Result<ClusterState> JournalCodec::decode_state(const db::Snapshot& snapshot, co
   state.term = snapshot.term;
   state.time_us = snapshot.time_us;
   return state;
-}
-
-namespace {
-
-// What is secret of a kind, what the record before was and by which request it was asked for are in the journal, as the service
-// needs them, and not in what is shown: what cannot be read is not shown either.
-std::string without(const std::string& payload, std::string_view secret) {
-  auto value = Out::parse(payload, nullptr, false);
-  if (!value.is_object() || !value.contains("data") || !value["data"].is_object()) return "";
-  for (const char* own : {"after", "origin"}) value.erase(own);
-  if (!secret.empty()) value["data"].erase(std::string(secret));
-  return dump(value);
-}
-
-// Payloads are ours and checked by their sums, so that they are not parsed for each reader. One that is no object is of a
-// store that was changed by hand, and the other events are shown all the same.
-constexpr std::string_view kUnreadable =
-    R"("summary":"the journal's record of this event cannot be read: see railweave admin check","severity":"error","data":{}})";
-constexpr std::string_view kDamaged =
-    R"("summary":"the store's record of this event is damaged or missing: see railweave admin check","severity":"error","data":{},"damaged":true})";
-
-void append_members(std::string& text, std::string_view payload) {
-  text += ',';
-  text += payload.starts_with("{\"") && payload.ends_with('}') ? payload.substr(1) : kUnreadable;
-}
-
-// The payload after what is not shown, where that is first, as it is written; none: it has to be read. In a text quotes would be
-// escaped.
-std::optional<std::string_view> shown_members(std::string_view payload) {
-  if (!payload.starts_with('{') || !payload.ends_with('}')) return std::nullopt;
-  payload.remove_prefix(1);
-  for (const auto& [begin, end] :
-       {std::pair<std::string_view, std::string_view>{R"("after":")", R"(",")"}, {R"("origin":{)", R"(},")"}}) {
-    if (!payload.starts_with(begin)) continue;
-    const auto at = payload.find(end, begin.size());
-    if (at == std::string_view::npos) return std::nullopt;
-    payload.remove_prefix(at + end.size() - 1);
-  }
-  if (!payload.starts_with(R"("summary":)")) return std::nullopt;
-  return payload;
-}
-
-}  // namespace
-
-std::string write_event(const db::Record& record) {
-  std::string text = dump(Out{{"seq", record.seq},
-                              {"time", time_text(record.time_us)},
-                              {"type", record.kind},
-                              {"subject", {{"kind", record.subject_kind}, {"id", record.subject_id}}},
-                              {"actor", record.damaged ? "railweave" : record.actor}});
-  text.pop_back();
-  if (record.damaged) return (text += ',').append(kDamaged);
-  const auto* kind = control::find_event_kind(record.kind);
-  const std::string_view secret = kind == nullptr ? std::string_view() : kind->secret;
-  const auto members = shown_members(record.payload);
-  if (secret.empty() && members) return (text += ',').append(*members);
-  // What has neither of the two needs no reading, whatever else it may be.
-  const bool has_own = record.payload.contains(R"("after":")") || record.payload.contains(R"("origin":{)");
-  append_members(text, secret.empty() && !has_own ? record.payload : without(record.payload, secret));
-  return text;
 }
 
 }  // namespace railweave::api

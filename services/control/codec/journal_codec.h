@@ -2,8 +2,8 @@
 // topology they were written under. Versioned by kind (db::Record::version); a reader keeps reading every version ever
 // written.
 //
-// An event's payload is {"after", "origin", "summary", "severity", "data"}, so that it can be shown without being understood.
-// "after" (record_chain.h) and "origin" (request_origin_json.h) are left out where they are not known, and shown to no one.
+// An event's payload is {"after", "origin", "summary", "severity", "message", "data"}. "after" (record_chain.h) and "origin"
+// (request_origin_json.h) are left out where they are not known. What is shown of it is services/rest/access/shown_event.h's matter.
 #pragma once
 
 #include "services/control/events/event_codec.h"
@@ -24,8 +24,5 @@ class JournalCodec final : public control::EventCodec {
   [[nodiscard]] Result<control::ClusterState> decode_state(const db::Snapshot& snapshot,
                                                            const control::BlobReader& blobs) const override;
 };
-
-// One record as GET /v1/events shows it.
-std::string write_event(const db::Record& record);
 
 }  // namespace railweave::api

@@ -22,7 +22,6 @@ BOOST_DESCRIBE_ENUM(EventAudience, observers, observers_and_tenant, operators_an
 struct EventKindRules {
   std::string_view name;
   EventAudience audience = EventAudience::administrators;
-  std::string_view secret = {};  // a member of the payload that no one is shown; "": none
 };
 
 // Made of x-events in api/openapi.yaml, which also says what the data of each is.

@@ -1,15 +1,17 @@
 #include "services/rest/access/shown_event.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
-#include "services/control/codec/journal_codec.h"
+#include <fmt/core.h>
+
+#include "fabric/base/text/time_text.h"
 #include "services/control/codec/message_json.h"
 #include "services/control/events/event_kind.h"
 #include "services/json/message_value.h"
 #include "services/json/strict_json.h"
+#include "services/rest/access/shown_data.h"
 #include "services/rest/access/viewer.h"
 
 namespace railweave::api {
@@ -55,16 +57,16 @@ bool may_be_for(const ClusterState& state, const std::string& tenant, const db::
 }
 
 // Leaves of its data what the tenant may see; false: nothing.
-bool leave_own_data(const ClusterState& state, const std::string& tenant, const db::Record& record, Json& data) {
+bool leave_own_data(const ClusterState& state, const std::string& tenant, const db::Record& record, Out& data) {
   if (const auto other = data.find("inFavourOf"); other != data.end() && other->is_number_unsigned()) {
     if (!is_job_of(state, tenant, control::to_string(control::JobId(other->get<std::uint64_t>())))) data.erase(other);
   }
-  const auto is_own = [&](const Json& job) {
+  const auto is_own = [&](const Out& job) {
     return job.is_string() && is_job_of(state, tenant, job.get_ref<const std::string&>());
   };
   if (record.kind == "alarm.raised") {
     auto& jobs = data["jobs"];
-    Json own = Json::array();
+    Out own = Out::array();
     for (const auto& job : jobs) {
       if (is_own(job)) own.push_back(job);
     }
@@ -74,60 +76,38 @@ bool leave_own_data(const ClusterState& state, const std::string& tenant, const 
   return true;
 }
 
-bool is_message(const Json& value) {
-  return value.is_object() && value.contains("parts") && value.size() == 1 + value.count("code");
+// One that is no object is of a store that was changed by hand, and the other events are shown all the same.
+Out unreadable(std::string_view what) {
+  return Out{{"summary", fmt::format("the {}: see railweave admin check", what)},
+             {"severity", "error"},
+             {"data", Out::object()}};
 }
 
-// Messages become texts. is_older: of a version that wrote finished texts in their place.
-Json told_data(const Json& data, const MessageReader& reader, bool is_older) {
-  constexpr std::array kTexts{"reason", "text", "damage"};
-  if (is_message(data)) return message_from_json(data, "").value_or(Message()).text(reader);
-  if (data.is_array()) {
-    Json list = Json::array();
-    for (const auto& item : data) list.push_back(told_data(item, reader, is_older));
-    return list;
-  }
-  if (!data.is_object()) return data;
-  Json told = Json::object();
-  for (const auto& [name, value] : data.items()) {
-    const bool is_text = value.is_string() && std::ranges::find(kTexts, name) != kTexts.end();
-    told[name] = is_older && is_text ? Json(Message::opaque(value.get<std::string>()).text(reader))
-                                     : told_data(value, reader, is_older);
-  }
-  return told;
-}
-
-// The messages in it as texts for this reader, and the event's own in parts. That of an older version has none: what its
-// summary names is not known.
-Out payload_for(const MessageReader& reader, const Json& payload) {
+// The payload's members: its messages as texts for this reader, its own in parts as well. That of an older version has none: what
+// its summary names is not known.
+Out members_for(const MessageReader& reader, std::string_view kind, const Out& payload) {
   const auto said = payload.find("message");
-  auto message = said == payload.end() ? Message::opaque(payload.value("summary", std::string()))
-                                       : message_from_json(*said, "/message").value_or(Message());
-  return Out{{"summary", message.text(reader)},
-             {"severity", payload.value("severity", std::string())},
-             {"message", message_value(message, reader)},
-             {"data", told_data(payload["data"], reader, said == payload.end())}};
+  const bool is_older = said == payload.end();
+  const auto text = [&](const char* name) {
+    const auto at = payload.find(name);
+    return at != payload.end() && at->is_string() ? at->get<std::string>() : std::string();
+  };
+  const auto message =
+      is_older ? Message::opaque(text("summary")) : message_from_json(Json(*said), "/message").value_or(Message());
+  Out shown{{"summary", message.text(reader)}, {"severity", text("severity")}};
+  if (!is_older) shown["message"] = message_value(message, reader);
+  shown["data"] = shown_data(kind, payload["data"], reader, is_older);
+  return shown;
 }
 
-std::optional<std::string> shown_to_member(const ClusterState& state, const EventReader& reader,
-                                           const db::Record& record) {
-  if (!may_be_for(state, reader.tenant, record)) return std::nullopt;
-  auto payload = parse_json(record.payload);
-  if (!payload || !payload->is_object() || !payload->contains("data") || !(*payload)["data"].is_object()) {
-    return std::nullopt;
-  }
-  if (!leave_own_data(state, reader.tenant, record, (*payload)["data"])) return std::nullopt;
-  const Viewer viewer(reader.role, reader.tenant);
-  db::Record shown = record;
-  shown.payload = dump(payload_for(viewer.reader(state), *payload));
-  if (!may_see_actor(state, reader.tenant, reader.name, record.actor)) shown.actor = kOtherActor;
-  return write_event(shown);
-}
-
-// Payloads without messages in their data are shown as they are stored.
-bool has_messages(const std::string& payload) {
-  const auto data = payload.find(R"("data":)");  // the first: quotes in texts before it are escaped
-  return data != std::string::npos && payload.find(R"("parts":)", data) != std::string::npos;
+std::string written(const db::Record& record, const std::string& actor, const Out& members) {
+  Out shown{{"seq", record.seq},
+            {"time", time_text(record.time_us)},
+            {"type", record.kind},
+            {"subject", {{"kind", record.subject_kind}, {"id", record.subject_id}}},
+            {"actor", actor}};
+  shown.update(members);
+  return dump(shown);
 }
 
 bool is_for(EventAudience audience, control::Role role) {
@@ -152,13 +132,24 @@ bool is_for(EventAudience audience, control::Role role) {
 std::optional<std::string> shown_event(const ClusterState& state, const EventReader& reader, const db::Record& record) {
   const auto* kind = control::find_event_kind(record.kind);
   if (!is_for(kind == nullptr ? EventAudience::administrators : kind->audience, reader.role)) return std::nullopt;
-  if (reader.role == control::Role::member) return shown_to_member(state, reader, record);
-  if (!has_messages(record.payload)) return write_event(record);
-  const auto payload = parse_json(record.payload);
-  if (!payload || !payload->is_object() || !payload->contains("data")) return write_event(record);
-  db::Record shown = record;
-  shown.payload = dump(payload_for(MessageReader::all(), *payload));
-  return write_event(shown);
+  const bool is_member = reader.role == control::Role::member;
+  if (is_member && !may_be_for(state, reader.tenant, record)) return std::nullopt;
+  if (record.damaged) {
+    Out members = unreadable("store's record of this event is damaged or missing");
+    members["damaged"] = true;
+    return written(record, "railweave", members);
+  }
+  Out payload = Out::parse(record.payload, nullptr, false);
+  const bool is_whole = payload.is_object() && payload.contains("data") && payload["data"].is_object();
+  if (!is_member) {
+    return written(record, record.actor,
+                   is_whole ? members_for(MessageReader::all(), record.kind, payload)
+                            : unreadable("journal's record of this event cannot be read"));
+  }
+  if (!is_whole || !leave_own_data(state, reader.tenant, record, payload["data"])) return std::nullopt;
+  const Viewer viewer(reader.role, reader.tenant);
+  const bool may_see = may_see_actor(state, reader.tenant, reader.name, record.actor);
+  return written(record, may_see ? record.actor : kOtherActor, members_for(viewer.reader(state), record.kind, payload));
 }
 
 }  // namespace railweave::api
