@@ -11,7 +11,9 @@ namespace railweave::api {
 namespace {
 
 using fabric::DestinationId;
+using fabric::HostId;
 using fabric::Lid;
+using fabric::PortId;
 using fabric::Routing;
 using fabric::SwitchId;
 using fabric::Topology;
