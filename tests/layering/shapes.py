@@ -24,7 +24,7 @@ KNOWN = {
     "api/http/dispatch/server_options.h: ServerOptions": "settings of one server, each read where it is used; no invariants between them",
     "services/railweaved/config.h: SubnetConfig": "keys of one table of the file, a line each; no invariants between them",
     "tests/bench/queue/slurm_stream.cc: run_stream": "one experiment from set-up to its counters",
-    "tests/unit/control/guarantee_book_test.cc: TEST_P": "a random walk: one case of a switch for each kind of step",
+    "tests/unit/control/guarantees/guarantee_book_test.cc: TEST_P": "a random walk: one case of a switch for each kind of step",
     "tests/unit/queue/repair_test.cc: TEST": "one story of a job with spares, told step by step",
 }
 

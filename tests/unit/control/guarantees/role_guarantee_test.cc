@@ -7,8 +7,8 @@
 
 #include "services/control/views/role_receivers.h"
 #include "tests/unit/control/guarantee_fixture.h"
-#include "tests/unit/control/naive_roles.h"
-#include "tests/unit/control/role_fixture.h"
+#include "tests/unit/control/guarantees/naive_roles.h"
+#include "tests/unit/control/guarantees/role_fixture.h"
 
 namespace railweave::control::role_guarantee_test {
 namespace {
