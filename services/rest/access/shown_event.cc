@@ -100,13 +100,13 @@ Out members_for(const MessageReader& reader, std::string_view kind, const Out& p
   return shown;
 }
 
-std::string written(const db::Record& record, const std::string& actor, const Out& members) {
+std::string written(const db::Record& record, const std::string& actor, Out members) {
   Out shown{{"seq", record.seq},
             {"time", time_text(record.time_us)},
             {"type", record.kind},
             {"subject", {{"kind", record.subject_kind}, {"id", record.subject_id}}},
             {"actor", actor}};
-  shown.update(members);
+  for (auto& [name, value] : members.items()) shown[name] = std::move(value);
   return dump(shown);
 }
 
@@ -137,7 +137,7 @@ std::optional<std::string> shown_event(const ClusterState& state, const EventRea
   if (record.damaged) {
     Out members = unreadable("store's record of this event is damaged or missing");
     members["damaged"] = true;
-    return written(record, "railweave", members);
+    return written(record, "railweave", std::move(members));
   }
   Out payload = Out::parse(record.payload, nullptr, false);
   const bool is_whole = payload.is_object() && payload.contains("data") && payload["data"].is_object();

@@ -4,7 +4,7 @@
 #include "services/json/strict_json.h"
 #include "services/rest/access/shown_event.h"
 
-namespace railweave::api::unreadable_event_test {
+namespace railweave::api::event_record_test {
 namespace {
 
 db::Record record_with(std::string kind, std::string payload) {
@@ -22,7 +22,7 @@ std::string written(const db::Record& record) {
   return shown_event(control::ClusterState(), {control::Role::administrator, "", "me"}, record).value_or("");
 }
 
-TEST(UnreadableEvents, HaveTheHeadingAndThePayload) {
+TEST(EventRecords, HaveTheHeadingAndThePayload) {
   const Json shown =
       Json::parse(written(record_with("job.queued", R"({"summary":"queued","severity":"info","data":{"number":1}})")));
   EXPECT_EQ(shown["seq"], 7);
@@ -31,7 +31,7 @@ TEST(UnreadableEvents, HaveTheHeadingAndThePayload) {
   EXPECT_EQ(shown["data"]["number"], 1);
 }
 
-TEST(UnreadableEvents, APayloadThatIsNoObjectIsSaidToBeUnreadable) {
+TEST(EventRecords, APayloadThatIsNoObjectIsSaidToBeUnreadable) {
   for (const char* kind : {"job.queued", "webhook.put"}) {
     for (const char* payload : {"", "{", "{}", "}", "[1]", "null", "7", "\"\"", "{\"data\"", "{\"data"}) {
       const std::string text = written(record_with(kind, payload));
@@ -46,7 +46,7 @@ TEST(UnreadableEvents, APayloadThatIsNoObjectIsSaidToBeUnreadable) {
 }
 
 // The record before and who asked are in the payload, first as it is written, by the alphabet where it was read in between.
-TEST(UnreadableEvents, NothingOfTheRecordBeforeAndOfWhoAsked) {
+TEST(EventRecords, NothingOfTheRecordBeforeAndOfWhoAsked) {
   const std::string after = std::string(R"("after":")") + std::string(64, 'a') + "\"";
   const std::string origin = R"("origin":{"requestId":"},\"summary\":","tenant":"t-secret","token":"k-secret"})";
   const std::string rest = R"("summary":"s","severity":"info","data":{"number":1})";
@@ -63,7 +63,7 @@ TEST(UnreadableEvents, NothingOfTheRecordBeforeAndOfWhoAsked) {
   }
 }
 
-TEST(UnreadableEvents, OneThatIsDamagedSaysSo) {
+TEST(EventRecords, OneThatIsDamagedSaysSo) {
   db::Record record = record_with(db::kDamagedKind, "");
   record.damaged = true;
   const Json shown = Json::parse(written(record));
@@ -72,14 +72,14 @@ TEST(UnreadableEvents, OneThatIsDamagedSaysSo) {
   EXPECT_TRUE(shown["data"].empty());
 }
 
-TEST(UnreadableEvents, NoHashOfAToken) {
+TEST(EventRecords, NoHashOfAToken) {
   const std::string shown = written(
       record_with("token.issued", R"({"summary":"s","severity":"info","data":{"id":"abc","sha256":"9f86d08188"}})"));
   EXPECT_EQ(shown.find("9f86d08188"), std::string::npos);
   EXPECT_EQ(Json::parse(shown)["data"]["id"], "abc");
 }
 
-TEST(UnreadableEvents, NoSecretOfAWebhook) {
+TEST(EventRecords, NoSecretOfAWebhook) {
   const std::string shown = written(
       record_with("webhook.put", R"({"summary":"s","severity":"info","data":{"url":"u","secret":"tell-stranger"}})"));
   EXPECT_EQ(shown.find("tell-stranger"), std::string::npos);
@@ -90,4 +90,4 @@ TEST(UnreadableEvents, NoSecretOfAWebhook) {
 }
 
 }  // namespace
-}  // namespace railweave::api::unreadable_event_test
+}  // namespace railweave::api::event_record_test
